@@ -1,0 +1,1 @@
+"""The models a decoder can run on, behind one protocol."""

@@ -1,0 +1,1 @@
+"""Trace to Plotly figure, as a plain dict. Pure functions, one file per picture."""

@@ -1,0 +1,3 @@
+"""Words of the pages around the figures: key -> (en, zh)."""
+
+PAGES: dict[str, tuple[str, str]] = {}
