@@ -10,6 +10,55 @@ from typing import Any
 MESSAGES: dict[str, str] = {
     "out_of_range": "{name} is {value}; it must be {limit}: choose a value in that range.",
     "unknown_choice": "{name} is {value!r}; it must be one of {choices}.",
+    "not_a_number": "{name} is {value}, not a number: give one, {limit}.",
+    "trace_too_large": "The trace has {size:,} bytes; at most {limit:,} are read: record fewer steps or alternatives.",
+    "trace_version": "The trace has schema version {version}; this version reads {limit}: record it again.",
+    "trace_broken": "This is not a readable trace: {where}: {why}. Save it again from a run.",
+    "prompt_too_long": "The prompt has {tokens:,} tokens; at most {limit:,} are taken: shorten it.",
+    "too_many_new_tokens": "{tokens:,} new tokens were asked for; at most {limit:,} are made: ask for fewer.",
+    "context_too_short": (
+        "The prompt ({prompt:,} tokens) and {new:,} new tokens need {total:,}; {model} reads at most {limit:,}: "
+        "shorten the prompt or ask for fewer new tokens."
+    ),
+    "broken_logits": (
+        "At step {step} the model gave {what} instead of scores, so there is no distribution: use another model."
+    ),
+    "unknown_token": "Token {value} is not in the vocabulary of {limit:,} tokens: choose one from 0 to {last:,}.",
+    "no_such_file": "{path} {why}: give the path of a saved trace.",
+    "model_no_folder": "There is no folder {path!r}, and it is not a hub id either: check the name, or use smollm2.",
+    "model_no_config": (
+        "The folder {path!r} has no config.json, so it holds no model: choose one that save_pretrained() wrote."
+    ),
+    "model_unusable": "The model {name!r} could not be loaded ({reason}): check its files, or use smollm2.",
+    "model_not_on_hub": (
+        "The Hugging Face hub has no model {name!r} that you may read: check the name, or use smollm2."
+    ),
+    "model_gated": (
+        "The model {name!r} is only for accounts it was granted to: log in with `hf auth login`, or use smollm2."
+    ),
+    "hub_unreachable": (
+        "{name!r} is no folder here, and the Hugging Face hub does not answer: check the network, or give a folder."
+    ),
+    "cache_failed": (
+        "The folder {path} cannot hold the converted model ({reason}): set DECODING_LAB_CACHE to a folder with 600 MB."
+    ),
+    "cache_cannot_crop": (
+        "This model's cache ({kind}) drops old tokens, so it cannot be cut back: "
+        "choose a model without sliding windows or recurrent layers."
+    ),
+    "device_missing": "device is {device!r}; this machine has {count} of kind {kind}: use auto or cpu.",
+    "prompt_empty": "The prompt is empty and {model} has no start token: type some text.",
+    "prompt_broken": "The prompt holds half a character ({character}), which is no text: type or paste it again.",
+    "no_chat_template": "{model} has no chat template: use the raw prompt.",
+    "toy_unknown": "There is no toy model {name!r}; there are {known}: use one of them, or toy:PATH.json.",
+    "toy_no_file": "The table {path!r} could not be read ({reason}): give the path of a JSON file.",
+    "toy_too_large": "The table {path!r} is too large; at most {limit} {unit} are read: make it smaller.",
+    "toy_broken": "The table has a mistake ({where}: {why}): correct it there.",
+    "toy_probability": "{word!r} has probability {value} in row {row!r}; it must be a number from 0 to 1: correct it.",
+    "toy_sum": "Row {row!r} sums to {sum}; it must sum to 1: add {missing} to one of its words.",
+    "toy_word": "{word!r} is not in the table {model}; its words are {known}: use those, with spaces between.",
+    "toy_no_hidden": "{model} is a table and has no hidden states: use a neural model.",
+    "run_forgotten": "This run is no longer kept here; only the latest are: press Run to make it again.",
 }
 """Code to English sentence; fields in braces are filled from the error's values."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -12,10 +12,16 @@ from decoding.trace import ModelInfo, Token, Tokenization
 
 Template = Literal["raw", "chat"]
 
+Progress = Callable[[str, float], None]
+"""Told a stage of loading (`converting` or `loading`) and the fraction of it that is done."""
+
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One forward: `logits` (B, T', V), T' the positions asked for; `hidden` (L, B, T, H) where asked."""
+    """One forward: `logits` (B, T', V), T' the positions asked for; `hidden` (L, B, T, H) where asked.
+
+    Logits are float32 whatever the model computes in; a toy's are float64.
+    """
 
     logits: Tensor
     hidden: Tensor | None = None

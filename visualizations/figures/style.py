@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -41,6 +42,9 @@ COLORS: dict[Theme, dict[str, str]] = {
 SANS = 'system-ui, -apple-system, "Segoe UI", "DejaVu Sans", "Noto Sans CJK SC", "PingFang SC", sans-serif'
 MONO = 'ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", "Noto Sans Mono CJK SC", monospace'
 
+SMALL, BODY = 12, 13
+"""Font sizes in px; nothing is smaller."""
+
 Figure = dict[str, Any]
 """`{"data": [...], "layout": {...}}`; `plotly.graph_objects.Figure(figure)` accepts it."""
 
@@ -77,3 +81,92 @@ def literal(text: str) -> str:
     for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("$", "&#36;"), ("{", "&#123;"), ("}", "&#125;")):
         text = text.replace(char, entity)
     return text
+
+
+def cells(text: str) -> int:
+    """Columns a monospaced font gives to this text: two for an East Asian character, none for a mark."""
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return len(text) + wide - sum(unicodedata.combining(c) != 0 or c == "\u200d" for c in text)
+
+
+def text_px(text: str, size: int = SMALL, mono: bool = False) -> float:
+    """Upper estimate of a text's width in px, so that labels are placed without asking a browser."""
+    return cells(text) * size * (0.61 if mono else 0.56)
+
+
+def short(text: str, limit: int) -> str:
+    """At most `limit` columns; what is cut off is marked with …"""
+    if cells(text) <= limit:
+        return text
+    while text and (cells(text) > limit - 1 or text[-1] == "\u200d"):
+        text = text[:-1]
+    return text + "…"
+
+
+def token_label(text: str, limit: int = 16) -> str:
+    """A token's text for a label: visible, cut to `limit` columns, safe."""
+    return literal(short(visible(text) or "⟨⟩", limit))
+
+
+def quoted(text: str) -> str:
+    """A token's text inside a sentence of the page (not of a figure: nothing is escaped)."""
+    return f"“{short(visible(text) or '⟨⟩', 24)}”"
+
+
+def percent(prob: float) -> str:
+    """76.2 %; never `0.0 %` for what can happen, nor `100.0 %` for what need not."""
+    if prob <= 0:
+        return "0 %"
+    if prob < 0.0001:
+        return "< 0.01 %"
+    if prob < 0.01:
+        return f"{100 * prob:.2f} %"
+    if prob >= 1 - 1e-12:
+        return "100 %"
+    return "> 99.9 %" if prob >= 0.9995 else f"{100 * prob:.1f} %"
+
+
+def number(count: int) -> str:
+    """49,152"""
+    return f"{count:,}"
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """+0.83, −1.20; zero has no sign. The minus is as wide as the plus."""
+    text = f"{value:+.{digits}f}".replace("-", "−")
+    return text[1:] if float(f"{value:.{digits}f}") == 0 else text
+
+
+def decimal(value: float, digits: int = 2) -> str:
+    """−1.20: a true minus sign, and no minus before zero."""
+    return signed(value, digits).removeprefix("+")
+
+
+def apart(value: float, *others: float) -> int:
+    """Digits (2 to 6) after which `value` is seen to differ from each of `others`."""
+    for digits in range(2, 6):
+        if all(f"{value:.{digits}f}" != f"{other:.{digits}f}" for other in others):
+            return digits
+    return 6
+
+
+def spread(wanted: list[float], gap: float, low: float, high: float) -> list[float]:
+    """Places near `wanted` (sorted upwards) at least `gap` apart, in [low, high] where they fit.
+
+    Neighbours that are too close form a block centred on the mean of what they wanted.
+    """
+    blocks: list[tuple[float, int]] = []  # (first place, how many)
+    for want in wanted:
+        block = (min(max(want, low), max(low, high)), 1)
+        while blocks and blocks[-1][0] + gap * blocks[-1][1] > block[0]:
+            (a, m), (b, n) = blocks.pop(), block
+            start = (a * m + (b - gap * m) * n) / (m + n)
+            block = (min(max(start, low), max(low, high - gap * (m + n - 1))), m + n)
+        blocks.append(block)
+    return [start + gap * i for start, count in blocks for i in range(count)]
+
+
+def mix(first: str, second: str, share: float) -> str:
+    """`share` of the second colour in the first; both as #rrggbb."""
+    pairs = [(int(first[i : i + 2], 16), int(second[i : i + 2], 16)) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)

@@ -1,0 +1,285 @@
+"""Any causal language model of transformers, from a folder or the hub, behind the protocol."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from decoding.errors import UserError
+from decoding.models.protocol import KVCache, Output, Progress, Template
+from decoding.models.tokenizer import PromptTokenizer
+from decoding.trace import ModelInfo, Token, Tokenization
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+DEVICE = re.compile(r"cpu|mps|cuda(:\d+)?")
+HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
+HUB_TIMEOUT = 8.0
+"""Seconds that the hub has to answer before a model counts as out of reach."""
+NO_LIMIT = 2**31 - 1
+"""Context length of a model that states none."""
+
+
+class HuggingFaceCache:
+    """A transformers cache with the protocol's operations; layers are (B, heads, length, head size)."""
+
+    def __init__(self, cache: Any) -> None:
+        self.cache = cache
+
+    @property
+    def length(self) -> int:
+        """Tokens held per row."""
+        return int(self.cache.get_seq_length())
+
+    def crop(self, length: int) -> None:
+        """Keep the first `length` tokens. Raises UserError where a layer forgets what left its window."""
+        held = self.length
+        assert 0 <= length <= held, f"crop to {length} of {held}"
+        if length < held:
+            for layer in self._growing_layers():
+                layer.keys, layer.values = layer.keys[..., :length, :], layer.values[..., :length, :]
+
+    def keep(self, indices: Sequence[int]) -> None:
+        """Keep just these positions, in this order. Raises UserError as `crop` does."""
+        if list(indices) == list(range(len(indices))):
+            return self.crop(len(indices))
+        for layer in self._growing_layers():
+            chosen = torch.tensor(indices, device=layer.keys.device)
+            layer.keys, layer.values = layer.keys.index_select(-2, chosen), layer.values.index_select(-2, chosen)
+
+    def reorder(self, rows: Sequence[int]) -> None:
+        """Row i becomes what row `rows[i]` was; the number of rows may change."""
+        self.cache.reorder_cache(torch.tensor(rows))
+
+    def _growing_layers(self) -> list[Any]:
+        from transformers.cache_utils import DynamicLayer
+
+        layers = [layer for layer in self.cache.layers if getattr(layer, "is_initialized", True)]
+        for layer in layers:
+            if type(layer) is not DynamicLayer:
+                raise UserError("cache_cannot_crop", kind=type(layer).__name__)
+        return layers
+
+
+class HuggingFaceModel:
+    """One loaded causal language model. Threads may share it: all state of a run is in its cache."""
+
+    def __init__(self, model: Any, tokenizer: Any, name: str) -> None:
+        self._model = model
+        config = model.config.get_text_config()
+        accepted = inspect.signature(model.forward).parameters
+        self._cache_argument = "cache" if "cache" in accepted else "past_key_values"
+        self._keeps_logits = "logits_to_keep" in accepted
+        self._info = ModelInfo(
+            name=name,
+            vocab_size=int(config.vocab_size),
+            context_length=_context_length(config),
+            device=str(model.device),
+            dtype=str(model.dtype).removeprefix("torch."),
+        )
+        self._end_ids = _ids(_first_set("eos_token_id", model.generation_config, config, tokenizer))
+        start = sorted(_ids(_first_set("bos_token_id", tokenizer, model.generation_config, config)))
+        self._tokenizer = PromptTokenizer(tokenizer, start[0] if start else None, name)
+
+    @property
+    def module(self) -> Any:
+        """The transformers module itself: its embedding and output layers serve draft heads."""
+        return self._model
+
+    @property
+    def info(self) -> ModelInfo:
+        """Name, sizes, device, dtype."""
+        return self._info
+
+    @property
+    def end_ids(self) -> frozenset[int]:
+        """The ids at which `generate()` stops: of the generation config, else the config, else the tokenizer."""
+        return self._end_ids
+
+    @property
+    def has_chat_template(self) -> bool:
+        """Whether `encode(..., "chat")` works."""
+        return self._tokenizer.has_chat_template
+
+    def encode(self, text: str, template: Template = "raw") -> list[int]:
+        """Ids of a prompt; control tokens typed by the user stay text. See `PromptTokenizer.encode`."""
+        return self._tokenizer.encode(text, template)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Joined text, control tokens written out."""
+        return self._tokenizer.decode(ids)
+
+    def token(self, id: int) -> Token:
+        """The token for display."""
+        return self._tokenizer.token(id)
+
+    def tokenization(self, text: str, template: Template = "raw") -> Tokenization:
+        """Tokens, words and byte-pair merges of a prompt."""
+        return self._tokenizer.tokenization(text, template)
+
+    def new_cache(self, batch: int = 1) -> HuggingFaceCache:
+        """An empty cache; its rows appear with the first forward."""
+        from transformers import DynamicCache
+
+        return HuggingFaceCache(DynamicCache(config=self._model.config))
+
+    def forward(
+        self,
+        tokens: Tensor,
+        cache: KVCache,
+        positions: Tensor | None = None,
+        mask: Tensor | None = None,
+        *,
+        logits_to_keep: int = 0,
+        hidden_layers: Sequence[int] = (),
+    ) -> Output:
+        """As in the protocol; `logits` are float32. What is returned cannot enter autograd: clone it first."""
+        assert isinstance(cache, HuggingFaceCache)
+        device = self._model.device
+        arguments: dict[str, Any] = {self._cache_argument: cache.cache, "use_cache": True}
+        if positions is not None:
+            arguments["position_ids"] = positions.to(device)
+        if mask is not None:
+            arguments["attention_mask"] = mask.to(device, self._model.dtype)
+        if hidden_layers:
+            arguments["output_hidden_states"] = True
+        if self._keeps_logits:
+            arguments["logits_to_keep"] = logits_to_keep
+        with torch.inference_mode():
+            result = self._model(tokens.to(device), **arguments)
+            hidden = torch.stack([result.hidden_states[layer] for layer in hidden_layers]) if hidden_layers else None
+            return Output(result.logits[:, -logits_to_keep:].float(), hidden)
+
+
+def load(
+    source: str, name: str, device: str = "auto", dtype: str = "auto", progress: Progress | None = None
+) -> HuggingFaceModel:
+    """A causal language model from a local folder or a hub id; `name` is what its header calls it.
+
+    Raises UserError for a folder without a model, a hub id out of reach, a device or dtype that cannot be had.
+    """
+    place, number = resolve(device, dtype)
+    folder = Path(source).expanduser()
+    if folder.is_dir():
+        if not (folder / "config.json").is_file():
+            raise UserError("model_no_config", path=source)
+        model = _read(str(folder), name, place, number, progress, local=True)
+        return model
+    if source.startswith(("/", "./", "../", "~", "\\")) or not HUB_ID.fullmatch(source):
+        raise UserError("model_no_folder", path=source)
+    local = _reach(source)
+    try:
+        return _read(source, name, place, number, progress, local=local)
+    except (OSError, ValueError) as error:
+        raise UserError("model_unusable", name=name, reason=_sentence(error)) from error
+
+
+def resolve(device: str, dtype: str) -> tuple[torch.device, torch.dtype]:
+    """The device and dtype meant. Raises UserError for one that is unknown or not there."""
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if not DEVICE.fullmatch(device):
+        raise UserError("unknown_choice", name="device", value=device, choices="auto, cpu, cuda, cuda:N, mps")
+    place = torch.device(device)
+    count = {"cpu": 1, "mps": int(torch.backends.mps.is_available()), "cuda": torch.cuda.device_count()}[place.type]
+    if (place.index or 0) >= count:
+        raise UserError("device_missing", device=device, count=count, kind=place.type)
+    if dtype == "auto":
+        return place, torch.bfloat16 if place.type == "cuda" and torch.cuda.is_bf16_supported() else torch.float32
+    if dtype not in DTYPES:
+        raise UserError("unknown_choice", name="dtype", value=dtype, choices=", ".join(["auto", *DTYPES]))
+    return place, DTYPES[dtype]
+
+
+def _read(
+    source: str, name: str, device: torch.device, dtype: torch.dtype, progress: Progress | None, local: bool
+) -> HuggingFaceModel:
+    from transformers import AutoModelForCausalLM
+    from transformers.utils import logging
+
+    if progress is not None:
+        progress("loading", 0.0)
+    logging.disable_progress_bar()
+    tokenizer = _read_tokenizer(source, local)
+    model = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, local_files_only=local, trust_remote_code=False)
+    loaded = HuggingFaceModel(model.to(device).eval().requires_grad_(False), tokenizer, name)
+    if progress is not None:
+        progress("loading", 1.0)
+    return loaded
+
+
+def _read_tokenizer(source: str, local: bool) -> Any:
+    """The tokenizer as its tokenizer.json says.
+
+    transformers 5 rebuilds some tokenizers from their class and loses parts of the file: read so,
+    SmolLM2 no longer splits digits off before spaces and newlines are grouped.
+    """
+    from tokenizers import Tokenizer
+    from transformers import AutoTokenizer
+    from transformers.utils import cached_file
+
+    options = {"local_files_only": local}
+    tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False, **options)
+    if not hasattr(tokenizer, "backend_tokenizer"):
+        raise ValueError(f"its tokenizer is a {type(tokenizer).__name__}, which has no tokenizer.json")
+    path = cached_file(source, "tokenizer.json", _raise_exceptions_for_missing_entries=False, **options)
+    if path is not None:
+        written, used = Tokenizer.from_file(path), tokenizer.backend_tokenizer
+        for part in ("normalizer", "pre_tokenizer", "decoder"):
+            if repr(getattr(written, part)) != repr(getattr(used, part)):
+                setattr(used, part, getattr(written, part))
+    return tokenizer
+
+
+def _reach(hub_id: str) -> bool:
+    """Whether to use what the hub cache holds and stay off the network.
+
+    Raises UserError for a model that is neither in the cache nor to be had within HUB_TIMEOUT.
+    """
+    from huggingface_hub import HfApi, try_to_load_from_cache
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+
+    try:
+        HfApi().model_info(hub_id, timeout=HUB_TIMEOUT)
+        return False
+    except GatedRepoError as error:
+        raise UserError("model_gated", name=hub_id) from error
+    except RepositoryNotFoundError as error:
+        raise UserError("model_not_on_hub", name=hub_id) from error
+    except Exception as error:
+        if isinstance(try_to_load_from_cache(hub_id, "config.json"), str):
+            return True
+        raise UserError("hub_unreachable", name=hub_id) from error
+
+
+def _context_length(config: Any) -> int:
+    """Positions the model was built for, under any of the names configs use."""
+    for key in ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length", "seq_length"):
+        value = getattr(config, key, None)
+        if isinstance(value, int) and value > 0:
+            return value
+    return NO_LIMIT
+
+
+def _first_set(key: str, *holders: Any) -> Any:
+    for holder in holders:
+        if (value := getattr(holder, key, None)) is not None:
+            return value
+    return None
+
+
+def _ids(value: int | Sequence[int] | None) -> frozenset[int]:
+    if value is None:
+        return frozenset()
+    return frozenset([value] if isinstance(value, int) else [int(id) for id in value])
+
+
+def _sentence(error: Exception) -> str:
+    """The first line of someone else's error, short enough for one sentence."""
+    text = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+    return text if len(text) <= 200 else text[:199] + "…"

@@ -1,0 +1,322 @@
+// The run on the screen: its tokens, where we are in it, and a panel per picture of the current step.
+// value: JSON text from Python. Every redraw asks the server's `render` for the figures of one step.
+const { el, fill, draw, theme, onTheme, typing } = window.Lab;
+const words = JSON.parse(element.querySelector(".lab-viewer").dataset.words);
+const part = (name) => element.querySelector(".lab-" + name);
+const state = { run: null, tokens: [], prompt: [], step: 0, follow: true, running: false, playing: null, sliders: {}, details: {} };
+let wanted = 0, busy = false, closed = false;
+
+function read() {
+  if (!props.value) return;
+  const value = JSON.parse(props.value);
+  message(value.message, value.progress);
+  if (value.running !== undefined) running(value.running);
+  if (value.run === undefined) return;
+  show(value);
+}
+
+function show(value) {
+  const other = value.run !== state.run;
+  Object.assign(state, { run: value.run, prompt: value.prompt, tokens: value.tokens, branches: value.branches || [] });
+  if (other) {
+    state.follow = value.step === undefined;
+    state.step = 0;
+  }
+  if (value.step !== undefined && !state.follow) state.step = value.step;
+  if (state.follow) state.step = Math.max(0, state.tokens.length - 1);
+  state.step = Math.min(state.step, Math.max(0, state.tokens.length - 1));
+  strip();
+  branches();
+  text(part("joined"), value.text ?? "");
+  text(part("about"), value.about ?? "");
+  player();
+  render();
+}
+
+function text(node, string) {
+  if (node) node.textContent = string;
+}
+
+function message(string, progress) {
+  const box = part("message");
+  box.hidden = !string && !progress;
+  text(part("message-text"), string || progress?.text || "");
+  const bar = part("progress");
+  bar.hidden = !progress;
+  if (progress) {
+    if (progress.fraction === null) bar.removeAttribute("value");
+    else bar.value = progress.fraction;
+  }
+  box.classList.toggle("lab-trouble", Boolean(string));
+}
+
+function running(on) {
+  state.running = on;
+  element.querySelector(".lab-viewer").dataset.running = String(on);
+}
+
+// The prompt in soft ink, then one button per new token.
+function strip() {
+  const box = part("strip");
+  if (!box) return;
+  const signature = state.run + ":" + state.prompt.length;
+  if (box.dataset.signature !== signature) {
+    box.replaceChildren(...state.prompt.map((token) => el("span", { class: "lab-prompt-token" }, token)));
+    box.dataset.signature = signature;
+  }
+  const first = state.prompt.length;
+  state.tokens.forEach((token, index) => {
+    let chip = box.children[first + index];
+    if (!chip) {
+      chip = el("button", { type: "button", class: "lab-token", onclick: () => select(index) });
+      box.append(chip);
+    }
+    if (chip.textContent !== token.text) chip.textContent = token.text;
+    chip.style.setProperty("--p", token.prob);
+    chip.title = token.label;
+    chip.setAttribute("aria-label", token.label);
+    if (index === state.step) chip.setAttribute("aria-current", "step");
+    else chip.removeAttribute("aria-current");
+  });
+  while (box.children.length > first + state.tokens.length) box.lastChild.remove();
+}
+
+function branches() {
+  const box = part("branches");
+  if (!box) return;
+  box.hidden = (state.branches || []).length < 2;
+  box.replaceChildren(
+    el("span", { class: "lab-branches-label" }, words.branches),
+    ...state.branches.map((branch) =>
+      el(
+        "button",
+        { type: "button", class: "lab-branch", "aria-current": branch.run === state.run ? "true" : null, onclick: () => reopen(branch.run) },
+        branch.label,
+      ),
+    ),
+  );
+}
+
+async function reopen(run) {
+  stopPlaying();
+  const value = JSON.parse(await server.reopen(JSON.stringify({ run })));
+  if (value.message) return message(value.message);
+  message("");
+  show(value);
+}
+
+function player() {
+  const slider = part("position");
+  if (!slider) return;
+  const count = state.tokens.length;
+  slider.max = Math.max(1, count);
+  slider.value = state.step + 1;
+  slider.disabled = count === 0;
+  const where = count ? fill(words.step, { step: state.step + 1, count }) : words.no_step;
+  slider.setAttribute("aria-valuetext", where);
+  text(part("where"), where);
+  part("previous").disabled = state.step <= 0;
+  part("next").disabled = state.step >= count - 1;
+  part("play").disabled = count < 2;
+  links();
+}
+
+function select(index, byPlayer = false) {
+  if (!byPlayer) stopPlaying();
+  state.follow = state.running && index >= state.tokens.length - 1;
+  state.step = Math.max(0, Math.min(index, state.tokens.length - 1));
+  strip();
+  player();
+  render();
+}
+
+function stopPlaying() {
+  clearTimeout(state.playing);
+  state.playing = null;
+  const button = part("play");
+  if (!button) return;
+  button.setAttribute("aria-label", words.play);
+  button.title = words.play;
+  button.dataset.playing = "false";
+}
+
+function play() {
+  if (state.playing) return stopPlaying();
+  const button = part("play");
+  button.setAttribute("aria-label", words.pause);
+  button.title = words.pause;
+  button.dataset.playing = "true";
+  const from = state.step >= state.tokens.length - 1 ? 0 : state.step + 1;
+  const tick = (index) => {
+    select(index, true);
+    if (index >= state.tokens.length - 1) return void (state.playing = setTimeout(stopPlaying, 600));
+    state.playing = setTimeout(() => tick(index + 1), 900);
+  };
+  tick(from);
+}
+
+// Ask for the current step's pictures; while one request is out, only the newest wish is kept.
+async function render() {
+  wanted += 1;
+  if (busy || closed || !state.run) return;
+  busy = true;
+  try {
+    while (!closed && element.isConnected) {
+      const serial = wanted;
+      const reply = JSON.parse(await server.render(JSON.stringify(wish())));
+      if (reply.message) message(reply.message);
+      else await paint(reply);
+      if (serial === wanted) break;
+    }
+  } catch (error) {
+    message(words.lost);
+  } finally {
+    busy = false;
+    element.querySelector(".lab-viewer").dataset.painted = String(wanted);
+  }
+}
+
+function wish() {
+  const widths = {};
+  element.querySelectorAll(".lab-figure").forEach((div) => (widths[div.dataset.panel] = Math.round(div.clientWidth)));
+  return { run: state.run, step: state.step, theme: theme(), widths, sliders: state.sliders, details: state.details };
+}
+
+async function paint(reply) {
+  for (const [name, panel] of Object.entries(reply.panels)) {
+    const card = element.querySelector(`.lab-panel[data-panel="${name}"]`);
+    if (!card) continue;
+    card.hidden = panel === null;
+    if (panel === null) continue;
+    text(card.querySelector(".lab-title"), panel.title);
+    text(card.querySelector(".lab-text"), panel.text);
+    const div = card.querySelector(".lab-figure");
+    div.setAttribute("aria-label", panel.title + ". " + panel.text);
+    await draw(div, panel.figure, (id) => trigger("pick", { run: state.run, step: state.step, panel: name, id }));
+    rows(card, panel, name);
+  }
+  if (reply.chips) chips(reply.chips);
+  if (reply.merges !== undefined) merges(reply.merges);
+  if (reply.readouts) for (const [name, value] of Object.entries(reply.readouts)) text(element.querySelector(`[data-readout="${name}"]`), value);
+}
+
+// One button per row for the keyboard; the mouse clicks the picture itself.
+function rows(card, panel, name) {
+  const box = card.querySelector(".lab-rows");
+  if (!box) return;
+  const list = panel.rows || [];
+  box.replaceChildren(
+    ...list.map((row) => {
+      const button = el(
+        "button",
+        { type: "button", class: "lab-row", "aria-label": row.label, onclick: () => trigger("pick", { run: state.run, step: state.step, panel: name, id: row.id }) },
+      );
+      button.style.top = row.top + "px";
+      button.style.height = row.height + "px";
+      return button;
+    }),
+  );
+}
+
+// The prompt's tokens with id and bytes; the word under the pointer shows how it was merged.
+function chips(list) {
+  const box = part("chips");
+  if (!box) return;
+  box.replaceChildren(
+    ...list.map((chip, index) =>
+      el(
+        "button",
+        {
+          type: "button", class: "lab-chip" + (chip.word_start ? " lab-word-start" : ""), "aria-label": chip.label, title: chip.label,
+          "aria-expanded": chip.open ? "true" : "false",
+          onclick: () => { state.details.token = state.details.token === index ? null : index; render(); },
+        },
+        el("span", { class: "lab-chip-text" }, chip.text),
+        el("span", { class: "lab-chip-id" }, chip.id),
+        el("span", { class: "lab-chip-bytes" }, chip.bytes),
+      ),
+    ),
+  );
+}
+
+// A word, from bytes to tokens: one line per merge, the new piece marked.
+function merges(word) {
+  const box = part("merges");
+  if (!box) return;
+  box.hidden = !word;
+  if (!word) return;
+  box.replaceChildren(
+    el("h2", { class: "lab-title" }, word.title),
+    el("p", { class: "lab-text" }, word.text),
+    el(
+      "ol",
+      {},
+      ...word.lines.map((line) =>
+        el(
+          "li",
+          {},
+          ...line.pieces.map((piece, index) => el("span", { class: "lab-piece" + (index === line.made ? " lab-made" : "") }, piece)),
+          el("span", { class: "lab-small" }, line.note),
+        ),
+      ),
+    ),
+  );
+}
+
+// The whole run as a JSON file, named by Python.
+async function save() {
+  const reply = JSON.parse(await server.save(JSON.stringify({ run: state.run })));
+  if (reply.message) return message(reply.message);
+  const url = URL.createObjectURL(new Blob([reply.json], { type: "application/json" }));
+  el("a", { href: url, download: reply.name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+}
+
+function links() {
+  element.querySelectorAll("a[data-href]").forEach((link) => {
+    link.href = `${link.dataset.href}?run=${encodeURIComponent(state.run)}&step=${state.step}`;
+  });
+}
+
+function sliders() {
+  element.querySelectorAll(".lab-slider input").forEach((input) => {
+    const read = () => {
+      state.sliders[input.name] = Number(input.value);
+      const out = input.closest(".lab-slider").querySelector("output");
+      if (out) out.textContent = Number(input.value).toFixed(Number(input.dataset.digits));
+    };
+    read();
+    input.addEventListener("input", () => { read(); render(); });
+  });
+}
+
+function keys(event) {
+  if (!element.isConnected) return document.removeEventListener("keydown", keys);
+  if (!part("position") || event.altKey || event.ctrlKey || event.metaKey || typing(event.target)) return;
+  const moves = { ArrowLeft: state.step - 1, ArrowRight: state.step + 1, Home: 0, End: state.tokens.length - 1 };
+  if (!(event.key in moves) || !state.tokens.length) return;
+  event.preventDefault();
+  select(moves[event.key]);
+}
+
+part("previous")?.addEventListener("click", () => select(state.step - 1));
+part("next")?.addEventListener("click", () => select(state.step + 1));
+part("play")?.addEventListener("click", play);
+part("position")?.addEventListener("input", (event) => select(Number(event.target.value) - 1));
+part("draw")?.addEventListener("click", () => {
+  state.details.draws = (state.details.draws || 0) + 1;
+  render();
+});
+part("save")?.addEventListener("click", save);
+document.addEventListener("keydown", keys);
+sliders();
+onTheme(() => element.isConnected && render());
+let width = element.clientWidth;
+new ResizeObserver(() => {
+  if (element.isConnected && Math.abs(element.clientWidth - width) > 8) {
+    width = element.clientWidth;
+    render();
+  }
+}).observe(element);
+watch("value", read);
+read();

@@ -1,0 +1,1 @@
+"""Recorded runs, one folder each: what a page shows before any model is loaded."""

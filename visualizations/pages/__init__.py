@@ -1,0 +1,1 @@
+"""One Gradio page per topic: controls -> decode -> figures."""

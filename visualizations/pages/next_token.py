@@ -1,0 +1,153 @@
+"""Next token: the prompt as the model reads it, raw logits beside softmax, and why greedy needs neither."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import gradio as gr
+
+from decoding.errors import UserError
+from decoding.trace import Tokenization, Word
+from visualizations.components.headline import Headline
+from visualizations.components.viewer import Panel, Viewer, ViewSlider
+from visualizations.figures import logits
+from visualizations.figures.style import visible
+from visualizations.lab import Lab
+from visualizations.pages import controls, view
+from visualizations.pages.sampling import running
+from visualizations.runs import Run
+from visualizations.text import Text
+
+LESSON = "next-token"
+PROMPT = "The sky is"
+PANELS = (Panel("logits", wide=True, pickable=True),)
+
+
+def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
+    """Lay out the page and wire it."""
+    lesson = lab.lesson(LESSON)
+    with gr.Row(elem_classes="lab-page"):
+        with gr.Column(elem_classes="lab-controls"):
+            prompt, template = controls.prompt_box(text, PROMPT)
+            model = controls.model_box(text, lab.models)
+            run, stop = controls.run_buttons(text)
+        with gr.Column(elem_classes="lab-main"):
+            Headline(text("next_token.question"), text("next_token.sentence"))
+            viewer = Viewer(
+                view.dumps(view.shown(lab, text, lesson)),
+                text=text,
+                panels=PANELS,
+                parts=("chips", "merges"),
+                sliders=(ViewSlider("top", text("viewer.top"), 5, 50, 1, 12, digits=0),),
+                server_functions=_server(lab, text),
+                elem_id="viewer",
+            )
+    asked = [prompt, template, model]
+    run_it = _runner(lab, text)
+    started = gr.on(
+        [run.click, prompt.submit], run_it, asked, viewer, concurrency_id="model", show_progress="hidden"
+    )
+    written = viewer.pick(_writer(lab, text), asked, [prompt, viewer], show_progress="hidden").success(
+        run_it, asked, viewer, concurrency_id="model", show_progress="hidden"
+    )
+    stop.click(lambda: view.dumps({"running": False}), None, viewer, cancels=[started, written], queue=False, show_progress="hidden")
+
+
+def _runner(lab: Lab, text: Text) -> Any:
+    """The Run button: one step of greedy."""
+
+    def start(prompt: str, template: Any, model: str) -> Iterator[str]:
+        def make(loaded: Any) -> tuple[Run, Any]:
+            from decoding import api
+            from decoding.settings import TOP_LIMIT
+
+            settings = api.greedy_settings(max_new_tokens=1, top=TOP_LIMIT)
+            run = lab.runs.new(api.prepare(loaded, prompt, settings, template=template))
+            run.tokenization = loaded.tokenization(prompt, template)
+            return run, settings
+
+        yield from running(lab, text, model, make)
+
+    return start
+
+
+def _writer(lab: Lab, text: Text) -> Any:
+    """A token was chosen: write it after the prompt. Half a character cannot be written."""
+
+    def write(prompt: str, template: str, model: str, event: gr.EventData) -> tuple[Any, Any]:
+        try:
+            run = lab.runs.get(event.run)
+        except UserError as error:
+            raise gr.Error(text.error(error)) from None
+        found = [c.token for c in run.step(0).stages[0].result.top if c.token.id == int(event.id)]
+        if not found or found[0].data is not None or template == "chat":
+            raise gr.Error(text("next_token.cannot_write"))
+        return prompt + found[0].text, gr.skip()
+
+    return write
+
+
+def _server(lab: Lab, text: Text) -> list[Any]:
+    """The functions the browser calls without the queue."""
+
+    def render(request: str) -> dict[str, Any]:
+        ask = view.read_ask(request)
+        run = lab.runs.get(ask.run)
+        if not run.packed:
+            return {"panels": {}}
+        step, at = run.step(0), ask.view("logits", text)
+        top = int(ask.slider("top", 12, 5, 50))
+        figure = logits.logits_softmax(step, at, top_n=top)
+        opened = ask.details.get("token")
+        words = run.tokenization or Tokenization(run.header.prompt.tokens, ())
+        return {
+            "panels": {"logits": view.panel(logits.logits_caption(step, at), figure)},
+            "chips": chips(words, text, opened),
+            "merges": merges(words, text, opened),
+        }
+
+    return view.server(lab, text, render)
+
+
+def chips(words: Tokenization, text: Text, opened: Any) -> list[dict[str, Any]]:
+    """One chip per prompt token: text, id, bytes; the first of each word is marked."""
+    firsts = {word.first for word in words.words}
+    chips = []
+    for index, token in enumerate(words.tokens):
+        bytes_ = token.bytes.hex(" ").upper()
+        shown = visible(token.text)
+        label = text("next_token.chip", token=shown, id=token.id, bytes=bytes_)
+        chips.append(
+            {
+                "text": shown,
+                "id": str(token.id),
+                "bytes": bytes_ if len(token.bytes) <= 4 else bytes_[:11] + "…",
+                "label": label,
+                "word_start": index in firsts and index > 0,
+                "open": index == opened,
+            }
+        )
+    return chips
+
+
+def merges(words: Tokenization, text: Text, opened: Any) -> dict[str, Any] | None:
+    """How the word of the opened chip was merged from its bytes; None where there is nothing to show."""
+    if not isinstance(opened, int) or not 0 <= opened < len(words.tokens):
+        return None
+    for word in words.words:
+        if word.first <= opened < word.first + word.count:
+            return _word(word, text)
+    return None
+
+
+def _word(word: Word, text: Text) -> dict[str, Any]:
+    lines = [{"pieces": [visible(piece.text) for piece in word.start], "made": -1, "note": text("next_token.start")}]
+    before = word.start
+    for merge in word.merges:
+        made = next(i for i, piece in enumerate(merge.pieces) if i >= len(before) or piece != before[i])
+        note = text("next_token.merge", rank=f"{merge.rank + 1:,}")
+        lines.append({"pieces": [visible(piece.text) for piece in merge.pieces], "made": made, "note": note})
+        before = merge.pieces
+    title = text("next_token.word", word=visible(word.text))
+    return {"title": title, "text": text("next_token.merges_text"), "lines": lines}

@@ -1,0 +1,137 @@
+"""Sampling: run a model, see each token's law, what each processor did to it, and how it was drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from decoding.errors import UserError
+from visualizations.components.headline import Headline
+from visualizations.components.viewer import Panel, Viewer, ViewSlider
+from visualizations.figures import bars, draw, stages
+from visualizations.lab import Lab
+from visualizations.pages import controls, view
+from visualizations.runs import Run
+from visualizations.text import Text
+
+if TYPE_CHECKING:
+    from decoding.settings import SampleSettings
+
+LESSON = "sampling"
+PROMPT = "The best thing about rainy days is"
+PANELS = (Panel("bars", pickable=True), Panel("draw"), Panel("stages", wide=True))
+PARTS = ("strip", "player", "branches", "joined")
+
+
+def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
+    """Lay out the page and wire it."""
+    lesson = lab.lesson(LESSON)
+    top = ViewSlider("top", text("viewer.top"), 5, 50, 1, 12, digits=0)
+    with gr.Row(elem_classes="lab-page"):
+        with gr.Column(elem_classes="lab-controls"):
+            prompt, template = controls.prompt_box(text, PROMPT)
+            boxes = controls.processor_controls(text)
+            choices = [(text(f"sampler.{name}"), name) for name in controls.SAMPLER_CHOICES]
+            sampler = gr.Dropdown(choices, value="direct", label=text("controls.sampler"), filterable=False)
+            new = gr.Slider(1, 256, value=20, step=1, label=text("controls.new_tokens"), show_reset_button=False)
+            seed = gr.Number(8, label=text("controls.seed"), precision=0)
+            model = controls.model_box(text, lab.models)
+            run, stop = controls.run_buttons(text)
+        with gr.Column(elem_classes="lab-main"):
+            Headline(text("sampling.question"), text("sampling.sentence"))
+            viewer = Viewer(
+                view.dumps(view.shown(lab, text, lesson, step=3)),
+                text=text,
+                panels=PANELS,
+                parts=PARTS,
+                sliders=(top,),
+                server_functions=_server(lab, text),
+                elem_id="viewer",
+            )
+    asked = [prompt, template, model, sampler, new, seed, *boxes]
+    started = run.click(_runner(lab, text), asked, viewer, concurrency_id="model", concurrency_limit=1, show_progress="hidden")
+    branched = viewer.pick(_brancher(lab, text), None, viewer, concurrency_id="model", show_progress="hidden")
+    stop.click(lambda: view.dumps({"running": False}), None, viewer, cancels=[started, branched], show_progress="hidden", queue=False)
+
+
+def _server(lab: Lab, text: Text) -> list[Any]:
+    """The functions the browser calls without the queue."""
+
+    def render(request: str) -> dict[str, Any]:
+        ask = view.read_ask(request)
+        run = lab.runs.get(ask.run)
+        if not run.packed:
+            return {"panels": {}}
+        step = run.step(min(ask.step, len(run.packed) - 1))
+        top = int(ask.slider("top", 12, 5, 50))
+        at = {panel.name: ask.view(panel.name, text) for panel in PANELS}
+        figure = bars.bars(step, at["bars"], top_n=top)
+        return {
+            "panels": {
+                "bars": view.panel(bars.bars_caption(step, at["bars"]), figure, rows=bars.rows(figure)),
+                "draw": view.panel(draw.draw_caption(step, at["draw"]), draw.draw(step, at["draw"])),
+                "stages": view.panel(stages.stages_caption(step, at["stages"]), stages.stages(step, at["stages"])),
+            }
+        }
+
+    return view.server(lab, text, render)
+
+
+def _runner(lab: Lab, text: Text) -> Any:
+    """The Run button: a generator of viewer values, one per token."""
+
+    def start(prompt: str, template: Any, model: str, sampler: str, new: Any, seed: Any, *boxes: Any) -> Iterator[str]:
+        def make(loaded: Any) -> tuple[Run, SampleSettings]:
+            from decoding import api
+
+            settings = controls.settings(list(boxes), sampler, new)
+            header = api.prepare(loaded, prompt, settings, controls.whole(seed), template)
+            return lab.runs.new(header), settings
+
+        yield from running(lab, text, model, make)
+
+    return start
+
+
+def _brancher(lab: Lab, text: Text) -> Any:
+    """A candidate was chosen: run on from there with that token instead."""
+
+    def branch(event: gr.EventData) -> Iterator[str]:
+        try:
+            parent = lab.runs.get(event.run)
+            at, token = int(event.step), int(event.id)
+            name = parent.header.model.name
+        except UserError as error:
+            yield view.trouble(text, error)
+            return
+
+        def make(loaded: Any) -> tuple[Run, SampleSettings]:
+            from decoding import api
+            from decoding.settings import settings_from
+
+            settings = settings_from(parent.header.settings, forced={at: token})
+            old = parent.header
+            header = api.prepare(loaded, old.prompt.text, settings, old.seed, old.prompt.template)
+            return lab.runs.branch(parent, at, header), settings
+
+        yield from running(lab, text, name, make, step=at)
+
+    return branch
+
+
+def running(lab: Lab, text: Text, model: str, make: Any, step: int | None = None) -> Iterator[str]:
+    """Load the model where needed, start the run that `make` prepares, and show it token by token."""
+    try:
+        for news in lab.load(model):
+            yield view.loading(text, model, news)
+        loaded = lab.models.get(model)
+        run, settings = make(loaded)
+        yield view.dumps({"message": "", "running": True})
+        for run in lab.run(loaded, run, settings):
+            run.text = loaded.decode(run.token_ids())
+            yield view.dumps({**view.shown(lab, text, run, running=True), "message": ""})
+        yield view.dumps({**view.shown(lab, text, run), "message": ""})
+    except Exception as error:
+        yield view.trouble(text, error)

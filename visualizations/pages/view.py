@@ -1,0 +1,160 @@
+"""What a page tells its viewer, as JSON text: the run, a message, or the pictures of one step."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from decoding import codec
+from decoding.errors import UserError
+from decoding.trace import Token
+from visualizations.figures.style import Theme, View, percent, visible
+from visualizations.lab import Lab, Loading
+from visualizations.runs import Run
+from visualizations.text import Text
+
+PROMPT_SHOWN = 300
+"""Most prompt tokens shown before the new ones; of a longer prompt, the last."""
+
+log = logging.getLogger("decoding_lab")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A browser's request for pictures, checked: whose step, how it looks there, the sliders' values."""
+
+    run: str
+    step: int
+    theme: Theme
+    widths: dict[str, int]
+    sliders: dict[str, float]
+    details: dict[str, Any]
+
+    def view(self, panel: str, text: Text) -> View:
+        """The view of one panel."""
+        return View(text, self.theme, max(240, min(2000, self.widths.get(panel, 800))))
+
+    def slider(self, name: str, default: float, low: float, high: float) -> float:
+        """A slider's value within its bounds."""
+        return max(low, min(high, self.sliders.get(name, default)))
+
+
+def read_ask(request: str) -> Ask:
+    """Check a request; anything odd becomes a default, since only our own script sends them."""
+    plain = orjson.loads(request)
+    numbers = {k: float(v) for k, v in dict(plain.get("sliders") or {}).items() if isinstance(v, (int, float))}
+    widths = {k: int(v) for k, v in dict(plain.get("widths") or {}).items() if isinstance(v, (int, float))}
+    step = plain.get("step")
+    return Ask(
+        run=plain.get("run"),
+        step=step if isinstance(step, int) and step >= 0 else 0,
+        theme="dark" if plain.get("theme") == "dark" else "light",
+        widths=widths,
+        sliders=numbers,
+        details=dict(plain.get("details") or {}),
+    )
+
+
+def dumps(value: Any) -> str:
+    """JSON text of plain values and numpy arrays."""
+    return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY).decode()
+
+
+def answering(text: Text, answer: Callable[[str], dict[str, Any]], name: str) -> Callable[[str], str]:
+    """`answer` as a server function called `name`: a user's mistake, or ours, becomes a sentence."""
+
+    def serve(request: str) -> str:
+        try:
+            return dumps(answer(request))
+        except UserError as error:
+            return dumps({"message": text.error(error)})
+        except Exception:
+            log.exception("server function %s", name)
+            return dumps({"message": text("error.unexpected")})
+
+    serve.__name__ = name
+    return serve
+
+
+def server(lab: Lab, text: Text, render: Callable[[str], dict[str, Any]]) -> list[Callable[[str], str]]:
+    """A page's server functions: its own `render`, and `reopen` and `save`, which are alike everywhere."""
+
+    def reopen(request: str) -> dict[str, Any]:
+        return shown(lab, text, lab.runs.get(read_ask(request).run), step=0)
+
+    def save(request: str) -> dict[str, Any]:
+        run = lab.runs.get(read_ask(request).run)
+        return {"name": f"decoding-lab-{run.id}.json", "json": codec.dumps(run.trace())}
+
+    return [answering(text, answer, answer.__name__) for answer in (render, reopen, save)]
+
+
+def trouble(text: Text, error: Exception) -> str:
+    """A viewer value that says what went wrong and leaves everything else as it is."""
+    if isinstance(error, UserError):
+        return dumps({"message": text.error(error), "running": False})
+    log.error("run failed", exc_info=error)
+    return dumps({"message": text("error.unexpected"), "running": False})
+
+
+def loading(text: Text, model: str, news: Loading) -> str:
+    """A viewer value that shows a model being made ready."""
+    words = text("viewer.loading", model=model)
+    return dumps({"progress": {"text": words, "fraction": news.fraction}, "running": True})
+
+
+def shown(lab: Lab, text: Text, run: Run, *, running: bool = False, step: int | None = None) -> dict[str, Any]:
+    """A viewer value that shows a run as far as it is."""
+    prompt = run.header.prompt.tokens
+    pieces = [visible(token.text) for token in prompt[-PROMPT_SHOWN:]]
+    if len(prompt) > PROMPT_SHOWN:
+        pieces.insert(0, "…")
+    value: dict[str, Any] = {
+        "run": run.id,
+        "prompt": pieces,
+        "tokens": [_token(text, i, *drawn) for i, drawn in enumerate(run.drawn)],
+        "text": run.finish.text if run.finish else run.text,
+        "about": about(text, run),
+        "branches": [{"run": r.id, "label": _branch(text, r)} for r in lab.runs.family(run)],
+        "running": running,
+    }
+    if step is not None:
+        value["step"] = step
+    return value
+
+
+def about(text: Text, run: Run) -> str:
+    """The model and the settings of a run in one line."""
+    header = run.header
+    settings = header.settings
+    parts = [f"{header.model.name} ({header.model.dtype}, {header.model.device})", text(f"sampler.{settings['sampler']}")]
+    parts += [f"{text('processor.' + name)} {settings.get(name)}" for name in settings.get("order", ())]
+    if header.prompt.template == "chat":
+        parts.append(text("controls.chat"))
+    if settings["sampler"] != "argmax":
+        parts.append(f"{text('controls.seed')} {header.seed}")
+    if run.finish:
+        parts.append(text(f"finish.{run.finish.reason}"))
+    return " · ".join(parts)
+
+
+def _token(text: Text, index: int, token: Token, prob: float, model_prob: float) -> dict[str, Any]:
+    name = visible(token.text)
+    label = text("viewer.token", step=index + 1, token=name, prob=percent(prob), model_prob=percent(model_prob))
+    return {"text": name, "prob": round(prob, 4), "label": label}
+
+
+def _branch(text: Text, run: Run) -> str:
+    if run.branched_at is None:
+        return text("viewer.first_run")
+    token = run.drawn[run.branched_at][0] if len(run.drawn) > run.branched_at else None
+    return text("viewer.branch", step=run.branched_at + 1, token=visible(token.text) if token else "…")
+
+
+def panel(caption: dict[str, str], figure: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """One panel of a reply: its words and its figure."""
+    return {"title": caption["title"], "text": caption["text"], "figure": figure, **more}

@@ -1,0 +1,124 @@
+"""The runs people look at, kept on the server by an id that cannot be guessed.
+
+A step is kept as compressed JSON (a few KB), and read back when somebody looks at it. The store
+holds a fixed number of bytes and forgets the run that was looked at longest ago; recorded lessons
+are never forgotten.
+"""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+import threading
+import zlib
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+from decoding import codec
+from decoding.errors import UserError
+from decoding.trace import Finish, Header, SampleStep, Token, Tokenization, Trace
+
+STORE_BYTES = 96_000_000
+FAMILY_LIMIT = 12
+"""Most branches of one run that are kept to return to."""
+
+
+@dataclass
+class Run:
+    """A run in the making or finished. `drawn`: token, probability, model's probability per step."""
+
+    id: str
+    header: Header
+    family: str
+    branched_at: int | None = None
+    packed: list[bytes] = field(default_factory=list)
+    drawn: list[tuple[Token, float, float]] = field(default_factory=list)
+    finish: Finish | None = None
+    tokenization: Tokenization | None = None
+    text: str = ""
+    born: int = field(default_factory=itertools.count().__next__)
+
+    @property
+    def size(self) -> int:
+        """Bytes the steps take, roughly."""
+        return 2000 + sum(map(len, self.packed))
+
+    def append(self, step: SampleStep) -> None:
+        """Keep one more step."""
+        self.packed.append(zlib.compress(codec.dumps(step).encode(), 1))
+        self.drawn.append((step.token, step.prob, step.model_prob))
+
+    def step(self, index: int) -> SampleStep:
+        """Step `index`, from 0."""
+        return codec.loads(zlib.decompress(self.packed[index]), SampleStep)
+
+    def token_ids(self, count: int | None = None) -> list[int]:
+        """Ids of the first `count` new tokens."""
+        return [token.id for token, _, _ in self.drawn[:count]]
+
+    def trace(self) -> Trace:
+        """The whole run, to save."""
+        steps = tuple(self.step(i) for i in range(len(self.packed)))
+        return Trace(self.header, steps, self.finish or Finish("cancelled", tuple(self.token_ids()), ""))
+
+
+class Runs:
+    """Run id -> Run, bounded in bytes; least recently used first out."""
+
+    def __init__(self, limit: int = STORE_BYTES) -> None:
+        self._limit = limit
+        self._runs: OrderedDict[str, Run] = OrderedDict()
+        self._pinned: dict[str, Run] = {}
+        self._lock = threading.Lock()
+
+    def new(self, header: Header) -> Run:
+        """An empty run, the first of its family."""
+        id = secrets.token_urlsafe(12)
+        return self._add(Run(id, header, family=id))
+
+    def branch(self, parent: Run, at: int, header: Header) -> Run:
+        """A new run that shares `parent`'s first `at` steps."""
+        id = secrets.token_urlsafe(12)
+        run = Run(id, header, parent.family, at, parent.packed[:at], parent.drawn[:at])
+        return self._add(run)
+
+    def pin(self, id: str, trace: Trace) -> Run:
+        """Keep a recorded trace for good under a fixed id."""
+        run = Run(id, trace.header, family=id)
+        for step in trace.steps:
+            run.append(step)
+        run.finish = trace.finish
+        self._pinned[id] = run
+        return run
+
+    def get(self, id: Any) -> Run:
+        """The run; raises UserError where it is no longer (or never was) here."""
+        with self._lock:
+            if id in self._pinned:
+                return self._pinned[id]
+            if not isinstance(id, str) or id not in self._runs:
+                raise UserError("run_forgotten")
+            self._runs.move_to_end(id)
+            return self._runs[id]
+
+    def family(self, run: Run) -> list[Run]:
+        """This run's relatives and itself, oldest first."""
+        with self._lock:
+            others = [r for r in self._runs.values() if r.family == run.family]
+            pinned = [r for r in self._pinned.values() if r.family == run.family]
+        return pinned + sorted(others, key=lambda r: r.born)[-FAMILY_LIMIT:]
+
+    def trim(self) -> None:
+        """Forget the runs looked at longest ago until the store fits its limit."""
+        with self._lock:
+            total = sum(run.size for run in self._runs.values())
+            while total > self._limit and len(self._runs) > 1:
+                _, run = self._runs.popitem(last=False)
+                total -= run.size
+
+    def _add(self, run: Run) -> Run:
+        with self._lock:
+            self._runs[run.id] = run
+        self.trim()
+        return run
