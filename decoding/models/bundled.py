@@ -63,9 +63,9 @@ def load(
     folder = ensure(gguf, progress=progress)
     try:
         return huggingface.load(str(folder), name, device, dtype, progress)
-    except (UserError, MemoryError):
-        raise
-    except Exception:
+    except UserError as error:
+        if error.code != "model_unusable":
+            raise
         folder = ensure(gguf, progress=progress, rebuild=True)
         return huggingface.load(str(folder), name, device, dtype, progress)
 

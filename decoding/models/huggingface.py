@@ -168,15 +168,10 @@ def load(
     if folder.is_dir():
         if not (folder / "config.json").is_file():
             raise UserError("model_no_config", path=source)
-        model = _read(str(folder), name, place, number, progress, local=True)
-        return model
+        return _read(str(folder), name, place, number, progress, local=True)
     if source.startswith(("/", "./", "../", "~", "\\")) or not HUB_ID.fullmatch(source):
         raise UserError("model_no_folder", path=source)
-    local = _reach(source)
-    try:
-        return _read(source, name, place, number, progress, local=local)
-    except (OSError, ValueError) as error:
-        raise UserError("model_unusable", name=name, reason=_sentence(error)) from error
+    return _read(source, name, place, number, progress, local=_reach(source))
 
 
 def resolve(device: str, dtype: str) -> tuple[torch.device, torch.dtype]:
@@ -190,7 +185,8 @@ def resolve(device: str, dtype: str) -> tuple[torch.device, torch.dtype]:
     if (place.index or 0) >= count:
         raise UserError("device_missing", device=device, count=count, kind=place.type)
     if dtype == "auto":
-        return place, torch.bfloat16 if place.type == "cuda" and torch.cuda.is_bf16_supported() else torch.float32
+        halved = place.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+        return place, torch.bfloat16 if halved else torch.float32
     if dtype not in DTYPES:
         raise UserError("unknown_choice", name="dtype", value=dtype, choices=", ".join(["auto", *DTYPES]))
     return place, DTYPES[dtype]
@@ -199,18 +195,31 @@ def resolve(device: str, dtype: str) -> tuple[torch.device, torch.dtype]:
 def _read(
     source: str, name: str, device: torch.device, dtype: torch.dtype, progress: Progress | None, local: bool
 ) -> HuggingFaceModel:
+    tell = progress or (lambda stage, done: None)
+    tell("loading", 0.0)
+    try:
+        tokenizer = _read_tokenizer(source, local)
+        tell("loading", 0.5)
+        model = _read_module(source, local, dtype).to(device)
+        loaded = HuggingFaceModel(model, tokenizer, name)
+    except Exception as error:  # whatever a stranger's files make the libraries raise
+        raise UserError("model_unusable", name=name, reason=_sentence(error)) from error
+    tell("loading", 1.0)
+    return loaded
+
+
+def _read_module(source: str, local: bool, dtype: torch.dtype) -> Any:
+    """The module, for inference. Raises ValueError where weights are missing (transformers makes up random ones)."""
     from transformers import AutoModelForCausalLM
     from transformers.utils import logging
 
-    if progress is not None:
-        progress("loading", 0.0)
     logging.disable_progress_bar()
-    tokenizer = _read_tokenizer(source, local)
-    model = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, local_files_only=local, trust_remote_code=False)
-    loaded = HuggingFaceModel(model.to(device).eval().requires_grad_(False), tokenizer, name)
-    if progress is not None:
-        progress("loading", 1.0)
-    return loaded
+    model, report = AutoModelForCausalLM.from_pretrained(
+        source, dtype=dtype, local_files_only=local, trust_remote_code=False, output_loading_info=True
+    )
+    if missing := sorted(report["missing_keys"]):
+        raise ValueError(f"its weights lack {len(missing)} tensors, {missing[0]} for one")
+    return model.eval().requires_grad_(False)
 
 
 def _read_tokenizer(source: str, local: bool) -> Any:

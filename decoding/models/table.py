@@ -107,7 +107,7 @@ def _row(name: str, row: Any) -> dict[str, float]:
         if not _is_word(word) or word == START:
             raise UserError("toy_broken", where=f"row {name!r}", why=f"{word!r} must be one word without spaces")
         if type(prob) not in (int, float) or not 0 <= prob <= 1:  # NaN is not in the range either
-            raise UserError("toy_probability", row=name, word=word, value=prob)
+            raise UserError("toy_probability", row=name, word=word, value=str(prob)[:20])
     total = math.fsum(row.values())
     if abs(total - 1) > SUM_TOLERANCE:
         raise UserError("toy_sum", row=name, sum=f"{total:.9g}", missing=f"{1 - total:+.9g}")

@@ -102,7 +102,10 @@ class PromptTokenizer:
         if not self.has_chat_template:
             raise UserError("no_chat_template", model=self._model_name)
         messages = [{"role": "user", "content": text}]
-        return str(self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+        try:
+            return str(self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+        except Exception as error:  # a template is a program of the model's makers
+            raise UserError("chat_template_failed", model=self._model_name, reason=str(error)[:200]) from error
 
     def _chat_segments(self, text: str) -> list[Segment]:
         """The rendered template cut at its own control tokens; those inside the user's text stay text."""

@@ -11,9 +11,12 @@ import gradio as gr
 class Headline(gr.HTML):
     """Static words of ours."""
 
-    def __init__(self, question: str = "", sentence: str = "", *, html_template: str | None = None, **options: Any) -> None:
+    def __init__(self, question: str = "", sentence: str = "", jump: str = "", *, html_template: str | None = None, **options: Any) -> None:
         if html_template is None:
-            html_template = f'<div class="lab-headline"><h1>{escape(question)}</h1><p>{escape(sentence)}</p></div>'
+            html_template = (
+                f'<div class="lab-headline"><h1>{escape(question)}</h1><p>{escape(sentence)}</p>'
+                f'<a class="lab-jump" href="#lab-controls">{escape(jump)}</a></div>'
+            )
         options.setdefault("apply_default_css", False)
         super().__init__(value="", html_template=html_template, js_on_load=None, **options)
 

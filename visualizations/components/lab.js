@@ -44,12 +44,11 @@ window.Lab = (() => {
   // Draw in place. Where only the layout differs (a moved cursor), the data are left alone.
   async function draw(div, figure, onPick) {
     const Plotly = await plotly();
-    const key = figure.layout.meta?.key;
-    if (key !== undefined && div.labKey === key && div.labData) {
+    const key = figure.layout.meta?.key && [figure.layout.meta.key, figure.layout.width, div.clientWidth].join("/");
+    if (key && div.labKey === key) {
       await Plotly.relayout(div, cursors(figure.layout));
     } else {
       await Plotly.react(div, figure.data, figure.layout, config);
-      div.labData = true;
     }
     div.labKey = key;
     if (onPick && !div.labPick) {
@@ -62,7 +61,7 @@ window.Lab = (() => {
     div.dataset.drawn = String(Number(div.dataset.drawn || 0) + 1);
   }
 
-  const cursors = (layout) => ({ shapes: layout.shapes || [], annotations: layout.annotations || [], "meta.key": layout.meta.key });
+  const cursors = (layout) => ({ shapes: layout.shapes || [], annotations: layout.annotations || [] });
 
   const typing = (target) =>
     target.closest("input:not([type=range]), textarea, select, [contenteditable=true], [role=listbox], [role=combobox]") ||

@@ -51,6 +51,7 @@ function message(string, progress) {
 }
 
 function running(on) {
+  if (on && !state.running && element.getBoundingClientRect().bottom < 0) element.scrollIntoView();
   state.running = on;
   element.querySelector(".lab-viewer").dataset.running = String(on);
 }

@@ -21,10 +21,10 @@ Server = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A card with a title, a sentence and a figure. `wide` takes the whole row; `pickable` has rows to choose."""
+    """A card with a title, a sentence and a figure, `span` twelfths wide; a pickable one has rows to choose."""
 
     name: str
-    wide: bool = False
+    span: int = 12
     pickable: bool = False
 
 
@@ -79,14 +79,18 @@ class Viewer(gr.HTML):
 
 def _template(text: Text, panels: Sequence[Panel], parts: Sequence[str], sliders: Sequence[ViewSlider]) -> str:
     words = {key: text(f"viewer.{key}") for key in ("step", "no_step", "play", "pause", "branches", "lost")}
-    pieces = [_PARTS[name](text) for name in parts]
+    made = {name: _PARTS[name](text) for name in parts}
+    bar = made.pop("player", "") + _sliders(sliders) + made.pop("draw_button", "")
+    below = made.pop("joined", "")
     return (
         f'<div class="lab-viewer" data-words="{escape(json.dumps(words, ensure_ascii=False))}" lang="{text.lang}">'
         '<div class="lab-message" role="status" hidden><span class="lab-message-text"></span>'
         '<progress class="lab-progress" max="1" hidden></progress></div>'
-        + "".join(pieces)
-        + _sliders(sliders)
+        + made.pop("strip", "")
+        + f'<div class="lab-bar">{bar}</div>'
+        + "".join(made.values())
         + f'<div class="lab-panels">{"".join(_panel(panel) for panel in panels)}</div>'
+        + below
         + _foot(text, parts)
         + "</div>"
     )
@@ -94,9 +98,8 @@ def _template(text: Text, panels: Sequence[Panel], parts: Sequence[str], sliders
 
 def _panel(panel: Panel) -> str:
     rows = '<div class="lab-rows"></div>' if panel.pickable else ""
-    wide = " lab-wide" if panel.wide else ""
     return (
-        f'<section class="lab-panel{wide}" data-panel="{panel.name}"><h2 class="lab-title"></h2>'
+        f'<section class="lab-panel" style="--span: {panel.span}" data-panel="{panel.name}"><h2 class="lab-title"></h2>'
         '<p class="lab-text"></p><div class="lab-canvas">'
         f'<div class="lab-figure" data-panel="{panel.name}" role="img"></div>{rows}</div></section>'
     )
@@ -172,6 +175,6 @@ _PARTS: dict[str, Callable[[Text], str]] = {
     "branches": _branches,
     "chips": _chips,
     "joined": _joined,
-    "merges": lambda text: '<section class="lab-merges lab-panel lab-wide" aria-live="polite" hidden></section>',
+    "merges": lambda text: '<section class="lab-merges lab-panel" aria-live="polite" hidden></section>',
     "draw_button": _draw_button,
 }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from decoding.trace import AliasColumn, AliasDraw
 from visualizations.figures import base
-from visualizations.figures.style import BODY, SMALL, Figure, View, apart, literal, short, text_px, token_label, visible
+from visualizations.figures.style import BODY, SMALL, Figure, View, apart, literal, mix, short, text_px, token_label, visible
 
 PIN, TOP, TALL = 10, 30, 150
 """y of u's label and of the columns' top, and their height, px."""
@@ -51,8 +51,8 @@ def _parts(draw: AliasDraw, at: int, wide: float, view: View) -> list[base.Trace
         return trace
 
     return [
-        stack(centers, own, [floor] * len(own), view.color("kept_soft")),
-        stack(centers, other, [floor - h for h in own], view.color("line")),
+        stack(centers, own, [floor] * len(own), mix(view.color("kept_soft"), view.color("kept"), 0.2)),
+        stack(centers, other, [floor - h for h in own], mix(view.color("panel"), view.color("line"), 0.6)),
         stack([centers[at]], [drawn[0]], [drawn[1]], view.color("kept")),
     ]
 
@@ -95,7 +95,7 @@ def _words(draw: AliasDraw, column: AliasColumn, x: float, y: float, view: View)
     if column.alias is not None:
         rows.insert(0, ("draw.part_above", column.alias.text, draw.took_alias))
     plain = [view.text(key, threshold=value, token=short(visible(text), 12)) for key, text, _ in rows]
-    half = max(text_px(line, SMALL, mono=True) for line in plain) / 2
+    half = max(text_px(f"▸ {line}", SMALL, mono=True) for line in plain) / 2 + 4
     center = min(max(x, half), view.width - half)
     points = []
     for i, (key, text, drawn) in enumerate(rows):

@@ -31,6 +31,7 @@ PIN, TOP, BOTTOM, LABELS, ROWS = 10, 24, 52, 65, 100
 """y of: u's label, the bar's top and bottom, the labels under it, the search's first row."""
 MOST_SEGMENTS = 24
 MOST_SCANNED = 6
+"""Most tokens with a stretch of their own, and most rows of a scan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,31 +45,29 @@ class Segment:
 
 
 def segments(step: SampleStep, low: float, high: float) -> list[Segment]:
-    """The bar's stretches in order: the likeliest tokens, the rest, and in its place the drawn one."""
+    """The bar's stretches in order: the likeliest tokens, the drawn one over [low, high), and the rest between."""
+    kept = sorted((c for c in step.stages[-1].result.top if c.kept), key=lambda c: -c.prob)
+    drawn = next((c for c in kept if c.token.id == step.token.id), None)
+    others = [c for c in kept if c is not drawn][:MOST_SEGMENTS]
     made: list[Segment] = []
     total = 0.0
-    kept = [c for c in step.stages[-1].result.top if c.kept]
-    for candidate in sorted(kept, key=lambda c: -c.prob)[:MOST_SEGMENTS]:
-        if candidate.token.id == step.token.id or total + candidate.prob > low + 1e-9 and not _has(made):
-            break
-        made.append(Segment(total, total + candidate.prob, candidate))
-        total += candidate.prob
-    if low - total > 1e-9:
+    while others and total + others[0].prob <= low + 1e-9:
+        total = _add(made, total, others.pop(0))
+    whole = low - total <= 1e-9
+    if not whole:
         made.append(Segment(total, low, None))
-    drawn = next((c for c in kept if c.token.id == step.token.id), None)
     made.append(Segment(low, high, drawn, chosen=True))
     total = high
-    if len(made) <= MOST_SEGMENTS and all(s.candidate for s in made):
-        for candidate in sorted(kept, key=lambda c: -c.prob)[len(made) : MOST_SEGMENTS]:
-            made.append(Segment(total, total + candidate.prob, candidate))
-            total += candidate.prob
+    while whole and others and total + others[0].prob <= 1 + 1e-9:
+        total = _add(made, total, others.pop(0))
     if 1 - total > 1e-9:
         made.append(Segment(total, 1.0, None))
     return made
 
 
-def _has(made: Sequence[Segment]) -> bool:
-    return any(s.chosen for s in made)
+def _add(made: list[Segment], total: float, candidate: Candidate) -> float:
+    made.append(Segment(total, total + candidate.prob, candidate))
+    return total + candidate.prob
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +85,11 @@ class Place:
 
 def direct(step: SampleStep, draw: DirectDraw, view: View) -> Figure:
     """The scan: one row for each token looked at, its sum against u."""
-    place = _place(view)
     bar = segments(step, draw.low, draw.high)
     rows = _scan_rows(bar, draw)
-    digits = apart(draw.uniform, *(high for _, high, _ in rows[-2:]))
-    data = _bar(bar, step, view, place)
+    digits = apart(draw.uniform, draw.low, draw.high)
+    place = _place(view, max(len(label) for label, _, _ in rows) + digits + 5)
+    data = _bar(bar, view, place)
     paths, words = [], []
     for i, (label, high, passed) in enumerate(rows):
         y = ROWS + 20 * i
@@ -124,10 +123,11 @@ def _name(segment: Segment) -> str:
 
 def binary(step: SampleStep, draw: BinarySearchDraw, view: View) -> Figure:
     """The bisection: one row for each probe; what it throws away thins to a line."""
-    place = _place(view)
-    data = _bar(segments(step, draw.low, draw.high), step, view, place)
+    digits = apart(draw.uniform, *(probe.cumulative for probe in draw.probes))
+    rank = max((len(number(probe.index + 1)) for probe in draw.probes), default=1)
+    place = _place(view, rank + digits + 5)
+    data = _bar(segments(step, draw.low, draw.high), view, place)
     row = 20 if len(draw.probes) <= 9 else 16
-    digits = apart(draw.uniform, *(probe.cumulative for probe in draw.probes[-2:]))
     stay, gone, dots, words = [], [], [], []
     low, high = 0.0, 1.0
     for i, probe in enumerate(draw.probes):
@@ -137,7 +137,7 @@ def binary(step: SampleStep, draw: BinarySearchDraw, view: View) -> Figure:
         gone.append(((lose[0] * place.bar, y), (lose[1] * place.bar, y)))
         dots.append((middle * place.bar, y))
         arrow = "←" if probe.went_left else "→"
-        words.append((place.words, y, f"{number(probe.index + 1):>6} {middle:.{digits}f} {arrow}"))
+        words.append((place.words, y, f"{number(probe.index + 1):>{rank}} {middle:.{digits}f} {arrow}"))
         low, high = keep
     data.append(base.lines(gone, mix(view.color("soft"), view.color("panel"), 0.5), 1, "2px,2px"))
     data.append(base.lines(stay, mix(view.color("kept"), view.color("panel"), 0.45), 7))
@@ -154,11 +154,12 @@ def _dots(points: Sequence[tuple[float, float]], view: View) -> base.Trace:
     return {"type": "scatter", "mode": "markers", "x": xs, "y": ys, "marker": marker, "hoverinfo": "skip"}
 
 
-def _place(view: View) -> Place:
-    return Place(view, view.width - (134 if view.narrow else 148))
+def _place(view: View, columns: int) -> Place:
+    """Room for so many monospaced columns of words beside the bar."""
+    return Place(view, view.width - max(112, columns * SMALL * 0.61 + 14))
 
 
-def _bar(bar: Sequence[Segment], step: SampleStep, view: View, place: Place) -> list[base.Trace]:
+def _bar(bar: Sequence[Segment], view: View, place: Place) -> list[base.Trace]:
     named = [s for s in bar if s.candidate is not None and not s.chosen]
     parts = [_boxes([s for s in bar if s.chosen], view.color("kept"), place)]
     parts.append(_boxes(named, view.color("kept_soft"), place))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from decoding.trace import ArgmaxDraw, GumbelDraw, SampleStep, Token
+from decoding.trace import ArgmaxDraw, Candidate, GumbelDraw, SampleStep, Token
 from visualizations.figures import base
 from visualizations.figures.rules import token_lines
 from visualizations.figures.style import (
@@ -25,6 +25,9 @@ HEAD = 24
 TIGHT = 420
 """Narrower than this, only the number that decides is written out."""
 
+Scale = Callable[[float], float]
+"""Score -> px."""
+
 
 @dataclass(frozen=True, slots=True)
 class Score:
@@ -40,16 +43,17 @@ def argmax(step: SampleStep, draw: ArgmaxDraw, view: View, top_n: int = 8) -> Fi
     """The highest logits and how far each is behind the best."""
     best = draw.logit
     found = [(c.token, c.logit) for c in _law_with(step, best) if c.logit is not None]
-    rows = [Score(step.token, best, best, decimal(best).rjust(7))]
+    tight = view.width < TIGHT
+    rows = [Score(step.token, best, best, decimal(best) + " " * (0 if tight else 8))]
     for token, logit in sorted(found, key=lambda item: -item[1]):
         if token.id != step.token.id:
             behind = signed(logit - best).rjust(7)
-            rows.append(Score(token, logit, logit, behind if view.width < TIGHT else f"{decimal(logit):>7} {behind}"))
-    heads = ("draw.head_behind", "draw.head_logit_behind")
+            rows.append(Score(token, logit, logit, behind if tight else f"{decimal(logit):>7} {behind}"))
+    heads = ("draw.head_behind", "draw.head_behind")
     return _figure(rows[:top_n], view, heads, 60 if view.width < TIGHT else 120, distance=True)
 
 
-def _law_with(step: SampleStep, best: float):  # type: ignore[no-untyped-def]
+def _law_with(step: SampleStep, best: float) -> Sequence[Candidate]:
     """The candidates of the law whose logits were compared."""
     for stage in reversed(step.stages):
         logits = {c.token.id: c.logit for c in stage.result.top}
@@ -103,7 +107,7 @@ def _bars(rows: Sequence[Score], ys: Sequence[float], widths: Sequence[float], l
     return base.bars(widths, ys, colors, 14, left)
 
 
-def _arrows(rows: Sequence[Score], ys: Sequence[float], x, view: View) -> list[base.Trace]:  # type: ignore[no-untyped-def]
+def _arrows(rows: Sequence[Score], ys: Sequence[float], x: Scale, view: View) -> list[base.Trace]:
     """The noise: an arrow from the logit to the score."""
     made = []
     for color, group in ((view.color("kept"), range(1)), (view.color("soft"), range(1, len(rows)))):
@@ -114,7 +118,7 @@ def _arrows(rows: Sequence[Score], ys: Sequence[float], x, view: View) -> list[b
     return made
 
 
-def _behind(rows: Sequence[Score], ys: Sequence[float], best: float, x, view: View) -> list[base.Trace]:  # type: ignore[no-untyped-def]
+def _behind(rows: Sequence[Score], ys: Sequence[float], best: float, x: Scale, view: View) -> list[base.Trace]:
     """The gap: a thin line from each logit to the best one."""
     paths = [((x(row.end), y), (best, y)) for row, y in zip(rows[1:], ys[1:], strict=True)]
     points = [(x(row.end), y) for row, y in zip(rows, ys, strict=True)]

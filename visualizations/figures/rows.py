@@ -40,12 +40,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Where things stand: px of the label column, the bars and the number column; `unit` is x per px."""
+    """Where things stand: px of the label column, the bars and the number column; `unit` is x per px.
+
+    `middle`: px kept free between the labels and the bars.
+    """
 
     label: float
     amount: float
     bar: float
     x_max: float
+    middle: float = 0.0
 
     @property
     def unit(self) -> float:
@@ -55,7 +59,7 @@ class Columns:
     @property
     def low(self) -> float:
         """x at the left edge."""
-        return -self.label * self.unit
+        return -(self.label + self.middle) * self.unit
 
     @property
     def high(self) -> float:
@@ -68,10 +72,10 @@ def label_limit(view: View) -> int:
     return 10 if view.narrow else 15
 
 
-def columns(view: View, x_max: float, amount: float = 72) -> Columns:
+def columns(view: View, x_max: float, amount: float = 72, middle: float = 0) -> Columns:
     """The columns for this width."""
     label = (label_limit(view) + 2) * BODY * 0.61 + 8
-    return Columns(label, amount, max(60.0, view.width - label - amount), x_max)
+    return Columns(label, amount, max(60.0, view.width - label - amount - middle), x_max, middle)
 
 
 def height(count: int, above: float = 0) -> float:
@@ -117,7 +121,7 @@ def solid(rows: Sequence[Row], view: View, x_max: float) -> list[base.Trace]:
 
 def labels(rows: Sequence[Row], view: View, at: Columns) -> list[base.Trace]:
     """Token labels at the left, monospaced; the rest in words. Struck through once removed; ▸ marks the draw."""
-    x = -6 * at.unit
+    x = -(at.middle + 6) * at.unit
     tokens, colors, words = [], [], []
     for i, row in enumerate(rows):
         if row.id is None:

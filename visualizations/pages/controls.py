@@ -31,7 +31,7 @@ class Knob:
         """The Gradio control."""
         label = f"{text('processor.' + self.name)} {text('controls.off_at', value=f'{self.off:g}')}"
         start = self.off if self.start is None else self.start
-        return gr.Slider(self.low, self.high, value=start, step=self.step, label=label, show_reset_button=False)
+        return gr.Slider(self.low, self.high, value=start, step=self.step, label=label)
 
 
 MAIN_KNOBS = (

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
 from decoding.errors import UserError
-from decoding.trace import Effects
+from decoding.trace import Effects, Stage
 from visualizations.components.headline import Headline
 from visualizations.components.viewer import Panel, Viewer, ViewSlider
 from visualizations.figures import bars, entropy, heatmap, histogram, temperature
@@ -26,24 +27,26 @@ if TYPE_CHECKING:
 
 LESSON = "effects"
 PROMPT = "The best thing about rainy days is"
-PANELS = (Panel("law"), Panel("curves"), Panel("entropy"), Panel("heatmap"))
+PANELS = (Panel("law", span=7), Panel("curves", span=5), Panel("entropy", span=6), Panel("heatmap", span=6))
 TEMPERATURES = tuple(i / 20 for i in range(61))
 TOP_PS = tuple(i / 20 for i in range(1, 21))
 LINES = 6
 """Tokens that get a line against T."""
 DRAWS = 1000
+SHOWN = 12
+"""Rows of the law's bars."""
 
 
 def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
     """Lay out the page and wire it."""
     lesson = lab.lesson(LESSON)
     with gr.Row(elem_classes="lab-page"):
-        with gr.Column(elem_classes="lab-controls"):
+        with gr.Column(elem_classes="lab-controls", elem_id="lab-controls"):
             prompt, template = controls.prompt_box(text, PROMPT)
             model = controls.model_box(text, lab.models)
             run, stop = controls.run_buttons(text)
         with gr.Column(elem_classes="lab-main"):
-            Headline(text("effects.question"), text("effects.sentence"))
+            Headline(text("effects.question"), text("effects.sentence"), text("controls.jump"))
             viewer = Viewer(
                 view.dumps(view.shown(lab, text, lesson)),
                 text=text,
@@ -118,26 +121,24 @@ def _server(lab: Lab, text: Text) -> list[Any]:
         ask = view.read_ask(request)
         run = lab.runs.get(ask.run)
         index = min(ask.step, len(run.packed) - 1)
-        heat = ask.slider("temperature", 0.9, 0, 3)
-        mass = ask.slider("top_p", 0.9, 0, 1)
+        point = ask.slider("temperature", 0.9, 0, 3), ask.slider("top_p", 0.9, 0, 1)
         at = {panel.name: ask.view(panel.name, text) for panel in PANELS}
-        found = sweep(run.id, index)
-        key = f"{run.id}/{index}"
-        draws = ask.details.get("draws")
+        found, made = sweep(run.id, index), _stages(run, index, _logits(lab, run, index), point)
+        heat, bits, kept = point[0], _entropy(made.stages), made.stages[-1].kept_count
         return {
             "panels": {
-                "law": _law(run, index, _logits(lab, run, index), (heat, mass), draws, at["law"]),
+                "law": _law(made, point, ask.details.get("draws"), at["law"]),
                 "curves": view.panel(
                     temperature.temperature_caption(found, at["curves"], heat),
-                    temperature.temperature_curves(found, at["curves"], heat, key=key),
+                    temperature.temperature_curves(found, at["curves"], heat),
                 ),
                 "entropy": view.panel(
-                    entropy.entropy_caption(found, at["entropy"], heat),
-                    entropy.entropy_curve(found, at["entropy"], heat, key=key),
+                    entropy.entropy_caption(found, at["entropy"], heat, bits),
+                    entropy.entropy_curve(found, at["entropy"], heat, bits),
                 ),
                 "heatmap": view.panel(
-                    heatmap.kept_caption(found, at["heatmap"], heat, mass),
-                    heatmap.kept_heatmap(found, at["heatmap"], heat, mass, key=key),
+                    heatmap.heatmap_caption(found, at["heatmap"], *point, kept),
+                    heatmap.kept_heatmap(found, at["heatmap"], *point, kept),
                 ),
             }
         }
@@ -166,25 +167,46 @@ def _sweep(run: Run, step: int, logits: Tensor) -> Effects:
     return effects(logits, list(tokens)[:LINES], tokens.__getitem__, TEMPERATURES, TOP_PS)
 
 
-def _law(run: Run, step: int, logits: Tensor, point: tuple[float, float], draws: Any, at: View) -> dict[str, Any]:
-    """The law at `point` (T, p); once drawn from, with how often each token came."""
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """One point (T, p) of the page: the stages shown, and every token's probability after them (V,)."""
+
+    stages: tuple[Stage, ...]
+    probs: Tensor
+
+
+def _stages(run: Run, step: int, logits: Tensor, point: tuple[float, float]) -> _Made:
+    """The model's law, then temperature T, then top-p p, from the step's full logits."""
     import torch
 
-    from decoding import effects, observe
+    from decoding import observe
     from decoding.sampling import process
     from decoding.settings import sample_settings
 
-    settings = sample_settings(temperature=point[0], top_p=point[1])
     tokens = _tokens(run, step)
+    settings = sample_settings(temperature=point[0], top_p=point[1])
     laws = process(logits, torch.empty(0, dtype=torch.long), settings)
     stages = observe.stages(laws, settings.processors, list(tokens), tokens.__getitem__)
-    last = stages[-1]
+    return _Made(stages, laws[-1].probs())
+
+
+def _entropy(stages: tuple[Stage, ...]) -> float:
+    """Bits of entropy before top-p: what the curve against T shows."""
+    return next(stage for stage in reversed(stages) if stage.name != "top_p").result.entropy
+
+
+def _law(made: _Made, point: tuple[float, float], draws: Any, at: View) -> dict[str, Any]:
+    """The law at `point` (T, p); once drawn from, with how often each token came."""
+    last = made.stages[-1]
     if isinstance(draws, int) and draws > 0:
+        import torch
+
+        from decoding import effects
+
         generator = torch.Generator().manual_seed(draws)
-        found = effects.histogram(laws[-1].probs(), last.result, DRAWS, generator)
-        return view.panel(histogram.histogram_caption(found, at), histogram.histogram(found, at, top_n=12))
+        drawn = effects.histogram(made.probs, last.result, DRAWS, generator)
+        return view.panel(histogram.histogram_caption(drawn, at), histogram.histogram(drawn, at, SHOWN))
     cut = last.name == "top_p"
-    before = stages[-2].result if cut else None
-    rule = rule_name(last, at) if cut else ""
-    caption = bars.law_caption(last.result, at, *point, laws[0].kept_count)
-    return view.panel(caption, bars.law_bars(last.result, at, 12, before, rule))
+    before, rule = (made.stages[-2].result, rule_name(last, at)) if cut else (None, "")
+    caption = bars.law_caption(last.result, at, *point, made.stages[0].kept_count)
+    return view.panel(caption, bars.law_bars(last.result, at, SHOWN, before, rule))

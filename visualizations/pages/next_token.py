@@ -11,7 +11,8 @@ from decoding.errors import UserError
 from decoding.trace import Tokenization, Word
 from visualizations.components.headline import Headline
 from visualizations.components.viewer import Panel, Viewer, ViewSlider
-from visualizations.figures import logits
+from visualizations.figures import draw, logits
+from visualizations.figures.rows import EDGE, ROW
 from visualizations.figures.style import visible
 from visualizations.lab import Lab
 from visualizations.pages import controls, view
@@ -21,19 +22,19 @@ from visualizations.text import Text
 
 LESSON = "next-token"
 PROMPT = "The sky is"
-PANELS = (Panel("logits", wide=True, pickable=True),)
+PANELS = (Panel("logits", pickable=True), Panel("draw"))
 
 
 def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
     """Lay out the page and wire it."""
     lesson = lab.lesson(LESSON)
     with gr.Row(elem_classes="lab-page"):
-        with gr.Column(elem_classes="lab-controls"):
+        with gr.Column(elem_classes="lab-controls", elem_id="lab-controls"):
             prompt, template = controls.prompt_box(text, PROMPT)
             model = controls.model_box(text, lab.models)
             run, stop = controls.run_buttons(text)
         with gr.Column(elem_classes="lab-main"):
-            Headline(text("next_token.question"), text("next_token.sentence"))
+            Headline(text("next_token.question"), text("next_token.sentence"), text("controls.jump"))
             viewer = Viewer(
                 view.dumps(view.shown(lab, text, lesson)),
                 text=text,
@@ -96,13 +97,20 @@ def _server(lab: Lab, text: Text) -> list[Any]:
         run = lab.runs.get(ask.run)
         if not run.packed:
             return {"panels": {}}
-        step, at = run.step(0), ask.view("logits", text)
+        step = run.step(0)
+        at = {panel.name: ask.view(panel.name, text) for panel in PANELS}
         top = int(ask.slider("top", 12, 5, 50))
-        figure = logits.logits_softmax(step, at, top_n=top)
+        figure = logits.logits_softmax(step, at["logits"], top)
+        above = figure["layout"]["height"] - len(figure["data"][0]["customdata"]) * ROW - 2 * EDGE
         opened = ask.details.get("token")
         words = run.tokenization or Tokenization(run.header.prompt.tokens, ())
         return {
-            "panels": {"logits": view.panel(logits.logits_caption(step, at), figure)},
+            "panels": {
+                "logits": view.panel(
+                    logits.logits_caption(step, at["logits"], top), figure, rows=view.rows(figure, step, text, above)
+                ),
+                "draw": view.panel(draw.draw_caption(step, at["draw"]), draw.draw(step, at["draw"])),
+            },
             "chips": chips(words, text, opened),
             "merges": merges(words, text, opened),
         }

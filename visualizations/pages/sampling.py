@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LESSON = "sampling"
 PROMPT = "The best thing about rainy days is"
-PANELS = (Panel("bars", pickable=True), Panel("draw"), Panel("stages", wide=True))
+PANELS = (Panel("bars", span=7, pickable=True), Panel("draw", span=5), Panel("stages"))
 PARTS = ("strip", "player", "branches", "joined")
 
 
@@ -30,17 +30,17 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
     lesson = lab.lesson(LESSON)
     top = ViewSlider("top", text("viewer.top"), 5, 50, 1, 12, digits=0)
     with gr.Row(elem_classes="lab-page"):
-        with gr.Column(elem_classes="lab-controls"):
+        with gr.Column(elem_classes="lab-controls", elem_id="lab-controls"):
             prompt, template = controls.prompt_box(text, PROMPT)
             boxes = controls.processor_controls(text)
             choices = [(text(f"sampler.{name}"), name) for name in controls.SAMPLER_CHOICES]
             sampler = gr.Dropdown(choices, value="direct", label=text("controls.sampler"), filterable=False)
-            new = gr.Slider(1, 256, value=20, step=1, label=text("controls.new_tokens"), show_reset_button=False)
+            new = gr.Slider(1, 256, value=20, step=1, label=text("controls.new_tokens"))
             seed = gr.Number(8, label=text("controls.seed"), precision=0)
             model = controls.model_box(text, lab.models)
             run, stop = controls.run_buttons(text)
         with gr.Column(elem_classes="lab-main"):
-            Headline(text("sampling.question"), text("sampling.sentence"))
+            Headline(text("sampling.question"), text("sampling.sentence"), text("controls.jump"))
             viewer = Viewer(
                 view.dumps(view.shown(lab, text, lesson, step=3)),
                 text=text,
@@ -70,7 +70,7 @@ def _server(lab: Lab, text: Text) -> list[Any]:
         figure = bars.bars(step, at["bars"], top_n=top)
         return {
             "panels": {
-                "bars": view.panel(bars.bars_caption(step, at["bars"]), figure, rows=bars.rows(figure)),
+                "bars": view.panel(bars.bars_caption(step, at["bars"]), figure, rows=view.rows(figure, step, text)),
                 "draw": view.panel(draw.draw_caption(step, at["draw"]), draw.draw(step, at["draw"])),
                 "stages": view.panel(stages.stages_caption(step, at["stages"]), stages.stages(step, at["stages"])),
             }

@@ -11,7 +11,8 @@ import orjson
 
 from decoding import codec
 from decoding.errors import UserError
-from decoding.trace import Token
+from decoding.trace import SampleStep, Token
+from visualizations.figures.rows import EDGE, ROW
 from visualizations.figures.style import Theme, View, percent, visible
 from visualizations.lab import Lab, Loading
 from visualizations.runs import Run
@@ -110,7 +111,7 @@ def loading(text: Text, model: str, news: Loading) -> str:
 def shown(lab: Lab, text: Text, run: Run, *, running: bool = False, step: int | None = None) -> dict[str, Any]:
     """A viewer value that shows a run as far as it is."""
     prompt = run.header.prompt.tokens
-    pieces = [visible(token.text) for token in prompt[-PROMPT_SHOWN:]]
+    pieces = [token.text.replace("\n", "↵\n") for token in prompt[-PROMPT_SHOWN:]]
     if len(prompt) > PROMPT_SHOWN:
         pieces.insert(0, "…")
     value: dict[str, Any] = {
@@ -137,7 +138,7 @@ def about(text: Text, run: Run) -> str:
         parts.append(text("controls.chat"))
     if settings["sampler"] != "argmax":
         parts.append(f"{text('controls.seed')} {header.seed}")
-    if run.finish:
+    if run.finish and settings["max_new_tokens"] > 1:
         parts.append(text(f"finish.{run.finish.reason}"))
     return " · ".join(parts)
 
@@ -158,3 +159,15 @@ def _branch(text: Text, run: Run) -> str:
 def panel(caption: dict[str, str], figure: dict[str, Any], **more: Any) -> dict[str, Any]:
     """One panel of a reply: its words and its figure."""
     return {"title": caption["title"], "text": caption["text"], "figure": figure, **more}
+
+
+def rows(figure: dict[str, Any], step: SampleStep, text: Text, above: float = 0) -> list[dict[str, Any]]:
+    """Where each row of a figure with rows stands (px), its token's id, and its words for a button."""
+    shown = {c.token.id: c for stage in step.stages for c in stage.result.top if c.kept}
+    places = []
+    for index, (id,) in enumerate(figure["data"][0]["customdata"]):
+        if id in shown:
+            candidate = shown[id]
+            label = text("viewer.row", token=visible(candidate.token.text), prob=percent(candidate.prob))
+            places.append({"id": id, "label": label, "top": EDGE + above + ROW * index, "height": ROW})
+    return places

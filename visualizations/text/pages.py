@@ -34,6 +34,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "controls.model": ("Model", "模型"),
     "controls.run": ("Run", "运行"),
     "controls.stop": ("Stop", "停止"),
+    "controls.jump": ("To the prompt and the controls ↓", "去改提示词和设置 ↓"),
     "controls.more": ("More rules", "更多规则"),
     "controls.order": ("Order of the rules", "规则的先后"),
     "controls.sampler": ("Sampler", "采样方法"),

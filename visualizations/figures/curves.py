@@ -1,0 +1,88 @@
+"""What the pictures over temperature share: the axis, the cursor, and values between grid points.
+
+The cursor lives in `layout.shapes` and `layout.annotations` alone, so that moving it leaves `data` as it
+was; `layout.meta.key` is the same as long as `data` is.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from visualizations.figures import base
+from visualizations.figures.style import MONO, SANS, SMALL, Figure, View, text_px
+
+LEFT, TOP, BOTTOM = 46, 24, 44
+"""Margins, px."""
+
+
+def frame(view: View, height: float, right: float, **more: Any) -> dict[str, Any]:
+    """A layout with a plot area of known size in px."""
+    margin = {"l": LEFT, "r": right, "t": TOP, "b": BOTTOM, "pad": 0}
+    return base.layout(view, height, **{"margin": margin, **more})
+
+
+def temperature_axis(view: View, temperatures: Sequence[float]) -> dict[str, Any]:
+    """T, with a tick at each half or whole."""
+    ticks = {"tick0": 0, "dtick": 1 if view.narrow else 0.5}
+    return base.ruled(view, temperatures[0], temperatures[-1], **ticks, title=title(view, "curves.temperature"))
+
+
+def title(view: View, key: str) -> dict[str, Any]:
+    """An axis title."""
+    font = {"family": SANS, "size": SMALL, "color": view.color("soft")}
+    return {"text": view.text(key), "font": font, "standoff": 6}
+
+
+def size(view: View, height: float, right: float) -> tuple[float, float]:
+    """Width and height of the plot area, px."""
+    return max(40.0, view.width - LEFT - right), height - TOP - BOTTOM
+
+
+def at(temperatures: Sequence[float], values: Sequence[float], temperature: float) -> tuple[float, bool]:
+    """The value at T, and whether T is on the grid (else it lies on the line drawn between two points)."""
+    exact = bool(np.min(np.abs(np.asarray(temperatures) - temperature)) < 1e-9)
+    return float(np.interp(temperature, temperatures, values)), exact
+
+
+def cursor(view: View, temperature: float) -> list[dict[str, Any]]:
+    """The vertical line at T."""
+    line = {"color": view.color("ink"), "width": 1, "dash": "2px,3px"}
+    return [{"type": "line", "xref": "x", "yref": "paper", "x0": temperature, "x1": temperature, "y0": 0, "y1": 1, "line": line}]
+
+
+def cursor_label(
+    view: View, temperature: float, low: float, high: float, wide: float, right: float
+) -> dict[str, Any]:
+    """`T = 0.70` above the plot area, kept inside the figure; `wide` and `right` as given to `frame`, px."""
+    label = view.text("curves.cursor", t=f"{temperature:.2f}")
+    half = text_px(label, SMALL, mono=True) / 2
+    center = (temperature - low) / ((high - low) or 1) * wide
+    shift = max(0.0, half - LEFT - center) - max(0.0, center + half - wide - right)
+    return note(view, temperature, 1, label, yref="paper", yanchor="bottom", yshift=2, xshift=shift, mono=True)
+
+
+def note(view: View, x: float, y: float, text: str, mono: bool = False, color: str = "ink", **more: Any) -> dict[str, Any]:
+    """A text in the layout."""
+    font = {"family": MONO if mono else SANS, "size": SMALL, "color": view.color(color)}
+    return {"x": x, "y": y, "xref": "x", "yref": "y", "text": text, "font": font, "showarrow": False, **more}
+
+
+def dot(view: View, x: float, y: float, color: str, radius: float = 4.5) -> dict[str, Any]:
+    """A round mark of fixed size, as a shape."""
+    return {
+        "type": "circle",
+        **{"xref": "x", "yref": "y", "xsizemode": "pixel", "ysizemode": "pixel", "xanchor": x, "yanchor": y},
+        **{"x0": -radius, "x1": radius, "y0": -radius, "y1": radius},
+        "fillcolor": color,
+        "line": {"color": view.color("panel"), "width": 1.5},
+    }
+
+
+def keyed(data: list[base.Trace], layout: dict[str, Any]) -> Figure:
+    """The figure, with a key that changes exactly when `data` does."""
+    return base.figure(data, layout, key=f"{zlib.crc32(json.dumps(data).encode()):08x}")
