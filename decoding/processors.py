@@ -59,6 +59,9 @@ class Processor(ABC):
     limit: ClassVar[str] = "0 ≤ {name} ≤ 1"
     whole: ClassVar[bool] = False
 
+    @abstractmethod
+    def __init__(self, value: Any, /) -> None: ...
+
     def __post_init__(self) -> None:
         """Check the value. Raises UserError (`not_a_number`, `out_of_range`)."""
         ((symbol, value),) = self.params().items()
@@ -201,7 +204,7 @@ class NoRepeatNGram(Filter):
 class Temperature(Processor):
     """Flattens the law above 1, sharpens it below 1; 0 is exactly greedy, lowest id on ties.
 
-    x / T; where that overflows, (x - max x) / T held at the lowest finite number: the same softmax.
+    x / T; where T or x / T overflows, (x - max x) / T held at the lowest finite number: the same softmax.
     0 or more; 1 is off. Ackley, Hinton and Sejnowski 1985, A learning algorithm for Boltzmann machines.
     """
 
@@ -212,7 +215,7 @@ class Temperature(Processor):
     def _change(self, logits: Tensor, history: Tensor | None) -> Tensor:
         if self.temperature == 0:
             return logits.masked_fill(~_most_likely(logits), -math.inf)
-        scaled = logits / min(self.temperature, torch.finfo(logits.dtype).max)  # -inf / inf is NaN
+        scaled = logits / self.temperature
         if torch.equal(scaled.isneginf(), logits.isneginf()) and bool(scaled.amax() < math.inf):
             return scaled
         exact = logits.double()

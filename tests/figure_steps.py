@@ -33,7 +33,18 @@ WORDS = (
     "watching reading everything nothing outside always perhaps umbrellas 雨天 我很好 😊 internationalization"
 ).split()
 TEXTS = [" " + word for word in WORDS[:28]] + ["雨天", " 我很好", "😊", " internationalization", "\n", "\t\t", "   "]
-NASTY = ["a<b<c", '"><img src=x onerror=alert(1)>', "**x**", "$x$", "{{7*7}}", "%{x}", "&lt;b&gt;", "<b>bold</b>", "<br>", "&#123;"]
+NASTY = [
+    "a<b<c",
+    '"><img src=x onerror=alert(1)>',
+    "**x**",
+    "$x$",
+    "{{7*7}}",
+    "%{x}",
+    "&lt;b&gt;",
+    "<b>bold</b>",
+    "<br>",
+    "&#123;",
+]
 
 Rule = tuple[str, Mapping[str, Any]]
 
@@ -110,9 +121,7 @@ class Law:
         for (name, value), was, now in zip(rules, laws, laws[1:], strict=False):
             kept = np.isfinite(now)
             mass = 1.0 if kept.sum() == np.isfinite(was).sum() else float(softmax(was)[kept].sum())
-            stages.append(
-                Stage(name, {name: value}, self.distribution(now, list(ids)), int(kept.sum()), mass, notes)
-            )
+            stages.append(Stage(name, {name: value}, self.distribution(now, list(ids)), int(kept.sum()), mass, notes))
         probs = softmax(laws[-1])
         return SampleStep(
             3, tuple(stages), draw, self.token(chosen), float(probs[chosen]), float(softmax(self.logits)[chosen])
@@ -169,7 +178,12 @@ def alias(uniform: float, coin: float, most: int = 32) -> Callable[[Law, np.ndar
         if column not in shown:
             shown[-1] = column
         columns = tuple(
-            AliasColumn(i, law.token(int(order[i])), float(min(1, thresholds[i])), None if aliases[i] == i else law.token(int(order[aliases[i]])))
+            AliasColumn(
+                i,
+                law.token(int(order[i])),
+                float(min(1, thresholds[i])),
+                None if aliases[i] == i else law.token(int(order[aliases[i]])),
+            )
             for i in shown
         )
         chosen = int(order[aliases[column] if took else column])
@@ -186,7 +200,9 @@ def gumbel(seed: int = 0, most: int = 12) -> Callable[[Law, np.ndarray], tuple[i
         scores = logits[order] + noise
         best = np.argsort(-scores)[:most]
         made = tuple(
-            PerturbedScore(law.token(int(order[i])), float(logits[order[i]]), float(uniforms[i]), float(noise[i]), float(scores[i]))
+            PerturbedScore(
+                law.token(int(order[i])), float(logits[order[i]]), float(uniforms[i]), float(noise[i]), float(scores[i])
+            )
             for i in best
         )
         return made[0].token.id, GumbelDraw(made, len(order))
@@ -213,7 +229,9 @@ def rainy(size: int = 49_152, sharp: float = 1.0) -> Law:
     """A law as a small model has it: a clear favourite, a slope, a long tail."""
     rng = np.random.default_rng(5)
     logits = rng.normal(0.0, 1.6, size)
-    head = np.array([13.4, 11.6, 10.5, 9.9, 9.4, 9.3, 8.5, 8.3, 8.0, 7.9, 7.7, 7.5, 7.4, 7.3, 7.2, 7.1, 7.0, 6.9, 6.85, 6.8])
+    head = np.array(
+        [13.4, 11.6, 10.5, 9.9, 9.4, 9.3, 8.5, 8.3, 8.0, 7.9, 7.7, 7.5, 7.4, 7.3, 7.2, 7.1, 7.0, 6.9, 6.85, 6.8]
+    )
     logits[: len(head)] = head * sharp
     logits[len(head) : len(TEXTS)] = np.linspace(6.7, 5.5, len(TEXTS) - len(head)) * sharp
     return Law(logits + 4, TEXTS)

@@ -110,6 +110,23 @@ def test_case_1_tiny_temperature_is_greedy_to_the_eye(temperature: float, dtype:
     assert tied.tolist() == [0.5, 0.5, 0]
 
 
+def test_case_1_an_overflow_leaves_the_softmax_as_it_should_be() -> None:
+    logits = torch.tensor([100.0, 100.0 - 2**-10, -1e5, -INF], dtype=torch.float64)
+    for temperature in (1e-310, 1e-3, 2**-10):
+        exact = ((logits - 100) / temperature).softmax(-1)
+        assert Temperature(temperature)(logits).softmax(-1).tolist() == pytest.approx(exact.tolist())
+    small = torch.tensor([0.0, -1e-38, -1e5, -INF])  # -1e5 / T overflows float32
+    law = Temperature(1e-38)(small).softmax(-1)
+    assert law.tolist() == pytest.approx([0.731, 0.269, 0, 0], abs=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_case_1_huge_temperature_is_flat(dtype: torch.dtype) -> None:
+    for temperature in (1e30, 1e300):
+        after = Temperature(temperature)(torch.tensor([5.0, -5.0, -INF], dtype=dtype))
+        assert after.softmax(-1).tolist() == [0.5, 0.5, 0]
+
+
 @pytest.mark.parametrize("p", [0, 1e-300, 1e-9, 1e-7, 1e-6, 0.01])
 def test_case_2_top_p_zero_or_tiny_keeps_the_most_likely(p: float) -> None:
     assert kept(TopP(p)(logits_of(0.2, 0.3, 0.5))) == [2]
@@ -121,6 +138,21 @@ def test_case_3_top_p_reaches_a_sum_that_is_exact_on_paper() -> None:
     assert kept(TopP(0.9)(logits_of(0.3, 0.1, 0.1, 0.5))) == [0, 1, 3]  # of the two that tie, the lowest id
     assert kept(TopP(0.80001)(logits_of(0.3, 0.1, 0.1, 0.5))) == [0, 1, 3]
     assert kept(TopP(0.3)(torch.zeros(10))) == [0, 1, 2]
+
+
+def partitions(total: int, largest: int) -> list[list[int]]:
+    """All ways to write `total` as a sum of falling whole numbers."""
+    if total == 0:
+        return [[]]
+    return [[n, *rest] for n in range(min(total, largest), 0, -1) for rest in partitions(total - n, n)]
+
+
+@pytest.mark.parametrize("parts", [10, 20])
+def test_case_3_for_every_law_in_tenths_or_twentieths(parts: int) -> None:
+    for law in partitions(parts, parts):
+        for count in range(1, len(law)):
+            top_p = sum(law[:count]) / parts
+            assert kept(TopP(top_p)(logits_of(*[n / parts for n in law]))) == list(range(count)), (law, top_p)
 
 
 @pytest.mark.parametrize("k", [4, 5, 100000, 10**30])
@@ -378,8 +410,8 @@ def test_presence_and_frequency_count_the_whole_history() -> None:
 @pytest.mark.parametrize("kind", [RepetitionPenalty, PresencePenalty, FrequencyPenalty])
 def test_penalties_without_history_change_nothing(kind: type[Processor]) -> None:
     logits = torch.tensor([1.0, -1.0])
-    assert torch.equal(kind(1.5)(logits), logits)  # type: ignore[call-arg]
-    assert torch.equal(kind(1.5)(logits, torch.empty(0, dtype=torch.long)), logits)  # type: ignore[call-arg]
+    assert torch.equal(kind(1.5)(logits), logits)
+    assert torch.equal(kind(1.5)(logits, torch.empty(0, dtype=torch.long)), logits)
 
 
 def test_one_history_serves_every_row() -> None:
@@ -399,6 +431,23 @@ def test_an_epsilon_above_every_probability_keeps_the_most_likely_and_says_so() 
     after = EpsilonCutoff(0.9)(logits)
     assert kept(after) == [1] and EpsilonCutoff(0.9).notes(logits, after) == ("kept_most_likely",)
     assert EpsilonCutoff(0.25).notes(logits, EpsilonCutoff(0.25)(logits)) == ()
+
+
+def test_a_probability_equal_to_the_limit_stays() -> None:
+    logits = logits_of(0.2, 0.5, 0.3)
+    epsilon = float(logits.softmax(-1)[2])
+    assert kept(EpsilonCutoff(epsilon)(logits)) == [1, 2]
+    assert kept(EpsilonCutoff(math.nextafter(epsilon, 1) + 1e-7)(logits)) == [1]
+    assert kept(MinP(1)(torch.tensor([2.0, 1.0, 2.0]))) == [0, 2]
+
+
+@pytest.mark.parametrize("penalty", [5e-324, 1e-320, 1e-40, 1e40, 1e300])
+def test_an_extreme_repetition_penalty_keeps_every_logit_finite(penalty: float) -> None:
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        logits = torch.tensor([0.0, 3.0, -3.0, 1.0, -INF], dtype=dtype)
+        after = RepetitionPenalty(penalty)(logits, torch.tensor([0, 1, 2, 4]))
+        assert after[:4].isfinite().all() and after[4] == -INF
+        assert after[0] == 0 and after[3] == 1 and bool(after[1] > 3) == bool(after[2] > -3) == (penalty < 1)
 
 
 def test_eta_falls_with_the_entropy() -> None:
@@ -430,14 +479,14 @@ def test_the_registry_makes_each_by_name_and_its_params_name_the_value() -> None
     assert tuple(REGISTRY) == DEFAULT_ORDER
     for name, kind in REGISTRY.items():
         value = 2 if kind.whole else 0.5
-        processor = kind(value)  # type: ignore[call-arg]
+        processor = kind(value)
         assert kind.name == name and list(processor.params().values()) == [value]
         assert pickle.loads(pickle.dumps(processor)) == processor == copy.copy(processor)
     assert TopK(50).params() == {"k": 50}
     assert isinstance(Temperature(1).params()["temperature"], float)
 
 
-@pytest.mark.parametrize("neutral", [cls(cls.neutral) for cls in REGISTRY.values()])  # type: ignore[call-arg]
+@pytest.mark.parametrize("neutral", [cls(cls.neutral) for cls in REGISTRY.values()])
 def test_the_neutral_value_is_off(neutral: Processor) -> None:
     logits, history = torch.tensor([1.0, 2.0, 2.0]), torch.tensor([0, 1, 0, 1])
     assert not neutral.active and neutral(logits, history) is logits
@@ -455,7 +504,7 @@ BAD += [("presence_penalty", 2.1), ("frequency_penalty", -2.1)]
 @pytest.mark.parametrize(("name", "value"), BAD)
 def test_a_bad_value_is_refused_with_the_value_the_limit_and_the_remedy(name: str, value: object) -> None:
     with pytest.raises(UserError) as caught:
-        REGISTRY[name](value)  # type: ignore[call-arg]
+        REGISTRY[name](value)
     sentence = str(caught.value)
     assert sentence.startswith(f"{name} is ") and repr(value)[:30] in sentence and "\n" not in sentence
     assert ("choose a value" in sentence or "give one" in sentence) and len(sentence) < 160

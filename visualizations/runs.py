@@ -109,6 +109,11 @@ class Runs:
             pinned = [r for r in self._pinned.values() if r.family == run.family]
         return pinned + sorted(others, key=lambda r: r.born)[-FAMILY_LIMIT:]
 
+    def latest(self) -> list[Run]:
+        """All runs kept, oldest first, without the recorded ones."""
+        with self._lock:
+            return sorted(self._runs.values(), key=lambda run: run.born)
+
     def trim(self) -> None:
         """Forget the runs looked at longest ago until the store fits its limit."""
         with self._lock:

@@ -1,10 +1,11 @@
 // The run on the screen: its tokens, where we are in it, and a panel per picture of the current step.
 // value: JSON text from Python. Every redraw asks the server's `render` for the figures of one step.
 const { el, fill, draw, theme, onTheme, typing } = window.Lab;
-const words = JSON.parse(element.querySelector(".lab-viewer").dataset.words);
+const root = element.querySelector(".lab-viewer");
+const words = JSON.parse(root.dataset.words);
 const part = (name) => element.querySelector(".lab-" + name);
 const state = { run: null, tokens: [], prompt: [], step: 0, follow: true, running: false, playing: null, sliders: {}, details: {} };
-let wanted = 0, busy = false, closed = false;
+let wanted = 0, busy = false;
 
 function read() {
   if (!props.value) return;
@@ -13,6 +14,7 @@ function read() {
   if (value.running !== undefined) running(value.running);
   if (value.run === undefined) return;
   show(value);
+  if (value.done) root.dataset.done = value.run;
 }
 
 function show(value) {
@@ -53,7 +55,7 @@ function message(string, progress) {
 function running(on) {
   if (on && !state.running && element.getBoundingClientRect().bottom < 0) element.scrollIntoView();
   state.running = on;
-  element.querySelector(".lab-viewer").dataset.running = String(on);
+  root.dataset.running = String(on);
 }
 
 // The prompt in soft ink, then one button per new token.
@@ -113,6 +115,7 @@ function player() {
   slider.max = Math.max(1, count);
   slider.value = state.step + 1;
   slider.disabled = count === 0;
+  fillTrack(slider);
   const where = count ? fill(words.step, { step: state.step + 1, count }) : words.no_step;
   slider.setAttribute("aria-valuetext", where);
   text(part("where"), where);
@@ -156,13 +159,17 @@ function play() {
   tick(from);
 }
 
+// How much of a slider's track is coloured.
+const fillTrack = (input) => input.style.setProperty("--fill", (100 * (input.value - input.min)) / (input.max - input.min || 1) + "%");
+
 // Ask for the current step's pictures; while one request is out, only the newest wish is kept.
 async function render() {
   wanted += 1;
-  if (busy || closed || !state.run) return;
+  if (busy || !state.run) return;
   busy = true;
+  root.dataset.busy = "true";
   try {
-    while (!closed && element.isConnected) {
+    while (element.isConnected) {
       const serial = wanted;
       const reply = JSON.parse(await server.render(JSON.stringify(wish())));
       if (reply.message) message(reply.message);
@@ -173,7 +180,8 @@ async function render() {
     message(words.lost);
   } finally {
     busy = false;
-    element.querySelector(".lab-viewer").dataset.painted = String(wanted);
+    root.dataset.busy = "false";
+    root.dataset.painted = String(wanted);
   }
 }
 
@@ -282,6 +290,7 @@ function links() {
 function sliders() {
   element.querySelectorAll(".lab-slider input").forEach((input) => {
     const read = () => {
+      fillTrack(input);
       state.sliders[input.name] = Number(input.value);
       const out = input.closest(".lab-slider").querySelector("output");
       if (out) out.textContent = Number(input.value).toFixed(Number(input.dataset.digits));

@@ -81,14 +81,14 @@ def _template(text: Text, panels: Sequence[Panel], parts: Sequence[str], sliders
     words = {key: text(f"viewer.{key}") for key in ("step", "no_step", "play", "pause", "branches", "lost")}
     made = {name: _PARTS[name](text) for name in parts}
     bar = made.pop("player", "") + _sliders(sliders) + made.pop("draw_button", "")
-    below = made.pop("joined", "")
+    branches, below = made.pop("branches", ""), made.pop("joined", "")
     return (
         f'<div class="lab-viewer" data-words="{escape(json.dumps(words, ensure_ascii=False))}" lang="{text.lang}">'
         '<div class="lab-message" role="status" hidden><span class="lab-message-text"></span>'
         '<progress class="lab-progress" max="1" hidden></progress></div>'
-        + made.pop("strip", "")
-        + f'<div class="lab-bar">{bar}</div>'
         + "".join(made.values())
+        + f'<div class="lab-bar">{bar}</div>'
+        + branches
         + f'<div class="lab-panels">{"".join(_panel(panel) for panel in panels)}</div>'
         + below
         + _foot(text, parts)

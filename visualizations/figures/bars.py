@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from decoding.trace import Distribution, SampleStep, Stage
 from visualizations.figures import rows as table
 from visualizations.figures.rows import Row
 from visualizations.figures.rules import Fate, Story, candidates, others, rule_name, story
-from visualizations.figures.style import Figure, View, literal, number, percent, quoted, token_label
+from visualizations.figures.style import Figure, View, number, percent, percent_label, quoted, token_label
 from visualizations.figures.words import Caption, caption, list_of, spaced
 
 
@@ -52,7 +53,7 @@ def _row(fate: Fate, chosen: bool, told: Story) -> Row:
     return Row(
         label=token_label(fate.token.text, table.label_limit(view)),
         prob=fate.prob,
-        amount=literal(percent(fate.prob)),
+        amount=percent_label(fate.prob),
         hover=told.hover(fate.token),
         id=fate.token.id,
         state="kept" if fate.kept else "cut",
@@ -65,7 +66,7 @@ def _rest(stages: Sequence[Stage], shown: Sequence[int], view: View) -> list[Row
     rest = others(stages, shown)
     if not rest.count:
         return []
-    label, amount = table.rest_label(rest.count, view), literal(percent(rest.mass))
+    label, amount = table.rest_label(rest.count, view), percent_label(rest.mass)
     values = {"count": number(rest.count), "kept": number(rest.kept), "mass": amount}
     if not rest.kept:
         note, hover = view.text("rows.all_cut"), view.text("hover.others_cut", **values)
@@ -106,7 +107,7 @@ def _kept_sentence(stages: Sequence[Stage], view: View) -> str:
     values = {"kept": number(last.kept_count), "total": number(total)}
     if last.kept_count >= total:
         return view.text("bars.all_kept", **values)
-    cut = [now for was, now in zip(stages, stages[1:], strict=False) if now.kept_count < was.kept_count]
+    cut = [now for was, now in pairwise(stages) if now.kept_count < was.kept_count]
     key = "bars.kept" if len(cut) == 1 else "bars.kept_last"
     return spaced(view.text(key, rule=rule_name(cut[-1], view), mass=percent(cut[-1].kept_mass), **values))
 
@@ -120,4 +121,3 @@ def law_caption(law: Distribution, view: View, temperature: float, top_p: float,
         parts.append(view.text("law.kept", kept=number(kept), total=number(total)))
     parts.append(view.text("entropy", bits=f"{law.entropy:.2f}"))
     return caption(view.text("law.title", t=f"{temperature:.2f}", p=f"{top_p:.2f}"), parts, view)
-

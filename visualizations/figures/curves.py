@@ -6,7 +6,6 @@ was; `layout.meta.key` is the same as long as `data` is.
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -52,12 +51,21 @@ def at(temperatures: Sequence[float], values: Sequence[float], temperature: floa
 def cursor(view: View, temperature: float) -> list[dict[str, Any]]:
     """The vertical line at T."""
     line = {"color": view.color("ink"), "width": 1, "dash": "2px,3px"}
-    return [{"type": "line", "xref": "x", "yref": "paper", "x0": temperature, "x1": temperature, "y0": 0, "y1": 1, "line": line}]
+    return [
+        {
+            "type": "line",
+            "xref": "x",
+            "yref": "paper",
+            "x0": temperature,
+            "x1": temperature,
+            "y0": 0,
+            "y1": 1,
+            "line": line,
+        }
+    ]
 
 
-def cursor_label(
-    view: View, temperature: float, low: float, high: float, wide: float, right: float
-) -> dict[str, Any]:
+def cursor_label(view: View, temperature: float, low: float, high: float, wide: float, right: float) -> dict[str, Any]:
     """`T = 0.70` above the plot area, kept inside the figure; `wide` and `right` as given to `frame`, px."""
     label = view.text("curves.cursor", t=f"{temperature:.2f}")
     half = text_px(label, SMALL, mono=True) / 2
@@ -66,7 +74,9 @@ def cursor_label(
     return note(view, temperature, 1, label, yref="paper", yanchor="bottom", yshift=2, xshift=shift, mono=True)
 
 
-def note(view: View, x: float, y: float, text: str, mono: bool = False, color: str = "ink", **more: Any) -> dict[str, Any]:
+def note(
+    view: View, x: float, y: float, text: str, mono: bool = False, color: str = "ink", **more: Any
+) -> dict[str, Any]:
     """A text in the layout."""
     font = {"family": MONO if mono else SANS, "size": SMALL, "color": view.color(color)}
     return {"x": x, "y": y, "xref": "x", "yref": "y", "text": text, "font": font, "showarrow": False, **more}
@@ -83,6 +93,9 @@ def dot(view: View, x: float, y: float, color: str, radius: float = 4.5) -> dict
     }
 
 
-def keyed(data: list[base.Trace], layout: dict[str, Any]) -> Figure:
-    """The figure, with a key that changes exactly when `data` does."""
-    return base.figure(data, layout, key=f"{zlib.crc32(json.dumps(data).encode()):08x}")
+def keyed(data: list[base.Trace], layout: dict[str, Any], numbers: Sequence[Any], words: Sequence[Any]) -> Figure:
+    """The figure, with a key that stays while `data` stays: a checksum of the numbers and words it is made of."""
+    check = zlib.crc32(repr(tuple(words)).encode())
+    for each in numbers:
+        check = zlib.crc32(np.asarray(each, dtype=float).tobytes(), check)
+    return base.figure(data, layout, key=f"{check:08x}")

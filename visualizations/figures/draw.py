@@ -67,9 +67,7 @@ def _argmax_parts(made: ArgmaxDraw, token: str, view: View) -> list[str]:
     return [*parts, text("draw.argmax_why")]
 
 
-def _cumulative_parts(
-    step: SampleStep, made: DirectDraw | BinarySearchDraw, token: str, view: View
-) -> list[str]:
+def _cumulative_parts(step: SampleStep, made: DirectDraw | BinarySearchDraw, token: str, view: View) -> list[str]:
     digits = apart(made.uniform, made.low, made.high)
     low, high, uniform = (f"{value:.{digits}f}" for value in (made.low, made.high, made.uniform))
     parts = [view.text("draw.lands", token=token, u=uniform, low=low, high=high)]

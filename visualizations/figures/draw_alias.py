@@ -6,7 +6,19 @@ from collections.abc import Sequence
 
 from decoding.trace import AliasColumn, AliasDraw
 from visualizations.figures import base
-from visualizations.figures.style import BODY, SMALL, Figure, View, apart, literal, mix, short, text_px, token_label, visible
+from visualizations.figures.style import (
+    BODY,
+    SMALL,
+    Figure,
+    View,
+    apart,
+    literal,
+    mix,
+    short,
+    text_px,
+    token_label,
+    visible,
+)
 
 PIN, TOP, TALL = 10, 30, 150
 """y of u's label and of the columns' top, and their height, px."""
@@ -110,7 +122,9 @@ def _targets(columns: Sequence[AliasColumn], wide: float, view: View) -> base.Tr
     for c in columns:
         lines = [view.text("draw.column", column=c.index + 1)]
         if c.alias is not None:
-            lines.append(view.text("draw.part_above", threshold=f"{c.threshold:.4f}", token=token_label(c.alias.text, 32)))
+            lines.append(
+                view.text("draw.part_above", threshold=f"{c.threshold:.4f}", token=token_label(c.alias.text, 32))
+            )
         lines.append(view.text("draw.part_below", threshold=f"{c.threshold:.4f}", token=token_label(c.token.text, 32)))
         hover.append("<br>".join(lines))
     edges = [GUTTER + wide * i for i in range(len(columns) + 1)]

@@ -20,7 +20,7 @@ from visualizations.figures.style import (
     literal,
     mix,
     number,
-    percent,
+    percent_label,
     short,
     text_px,
     token_label,
@@ -182,7 +182,7 @@ def _hover(bar: Sequence[Segment], view: View, place: Place) -> base.Trace:
     for s in bar:
         edges.append(max(edges[-1] + 0.01, s.high * place.bar))
         name = view.text("draw.many") if s.candidate is None else f"<b>{token_label(s.candidate.token.text, 48)}</b>"
-        values = {"low": f"{s.low:.4f}", "high": f"{s.high:.4f}", "prob": literal(percent(s.high - s.low))}
+        values = {"low": f"{s.low:.4f}", "high": f"{s.high:.4f}", "prob": percent_label(s.high - s.low)}
         hover.append(name + "<br>" + view.text("draw.covers", **values))
         ids.append(None if s.candidate is None else s.candidate.token.id)
     return base.targets(edges, [TOP, BOTTOM], [hover], [ids])
@@ -206,7 +206,9 @@ def _labels(bar: Sequence[Segment], view: View, place: Place) -> list[base.Trace
                 taken.append((x - half, x + half))
                 name = literal(label)
                 points.append((x, LABELS, f"<b>{name}</b>" if s.chosen else name))
-        traces.append(base.texts(points, view.color("ink" if group == [chosen] else "soft"), "middle center", SMALL, True))
+        traces.append(
+            base.texts(points, view.color("ink" if group == [chosen] else "soft"), "middle center", SMALL, True)
+        )
     return traces
 
 

@@ -94,9 +94,15 @@ def _figure(rows: Sequence[Score], view: View, heads: tuple[str, str], numbers: 
         *_labels(rows, ys, left, limit, view),
         base.texts(
             [(view.width - 2, HEAD / 2, view.text(heads[0] if view.width < TIGHT else heads[1]))],
-            view.color("soft"), "middle left", SMALL,
+            view.color("soft"),
+            "middle left",
+            SMALL,
         ),
-        base.texts([(left, HEAD / 2, view.text("draw.head_bar" if distance else "draw.head_arrow"))], view.color("soft"), size=SMALL),
+        base.texts(
+            [(left, HEAD / 2, view.text("draw.head_bar" if distance else "draw.head_arrow"))],
+            view.color("soft"),
+            size=SMALL,
+        ),
     ]
     frame = base.layout(view, bottom, xaxis=base.axis(0, view.width), yaxis=base.axis(bottom, 0))
     return base.figure(data, frame)

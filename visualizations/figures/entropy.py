@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 from decoding.trace import Effects
 from visualizations.figures import base, curves
@@ -12,6 +14,8 @@ from visualizations.figures.words import Caption, caption
 
 HEIGHT = 240
 RIGHT = 16
+FAR = ((32, 4), (44, 4), (60, 4), (80, 6), (-12, -30), (-12, -46), (-12, -62), (-12, 42), (12, 42))
+"""Places for a label when those close to the dot are taken, px."""
 
 
 def entropy_curve(effects: Effects, view: View, temperature: float, entropy: float | None = None) -> Figure:
@@ -26,7 +30,9 @@ def entropy_curve(effects: Effects, view: View, temperature: float, entropy: flo
     low, high = effects.temperatures[0], effects.temperatures[-1]
     scale = (wide / ((high - low) or 1), tall / top)
     line = [((t - low) * scale[0], e * scale[1]) for t, e in zip(effects.temperatures, effects.entropies, strict=True)]
-    dx, dy, anchor = _spot(((temperature - low) * scale[0], bits * scale[1]), line, text_px(value, SMALL), (wide, most * scale[1]))
+    dx, dy, anchor = _spot(
+        ((temperature - low) * scale[0], bits * scale[1]), line, text_px(value, SMALL), (wide, tall, most * scale[1])
+    )
     notes = [
         curves.cursor_label(view, temperature, low, high, wide, RIGHT),
         curves.note(view, temperature, bits, f"<b>{value}</b>", xshift=dx, yshift=dy, xanchor=anchor),
@@ -44,7 +50,9 @@ def entropy_curve(effects: Effects, view: View, temperature: float, entropy: flo
         shapes=shapes,
         annotations=notes,
     )
-    return curves.keyed([_line(effects, view)], frame)
+    line_data = _line(effects, view)
+    numbers = [effects.temperatures, effects.entropies]
+    return curves.keyed([line_data], frame, numbers, ["H", view.theme, line_data["hovertemplate"]])
 
 
 def vocabulary(effects: Effects) -> int:
@@ -59,7 +67,10 @@ def _line(effects: Effects, view: View) -> base.Trace:
         "x": list(effects.temperatures),
         "y": list(effects.entropies),
         "line": {"color": view.color("kept"), "width": 2.4},
-        "hovertemplate": view.text("curves.cursor", t="%{x:.2f}") + "<br>" + view.text("entropy.value", bits="%{y:.2f}") + "<extra></extra>",
+        "hovertemplate": view.text("curves.cursor", t="%{x:.2f}")
+        + "<br>"
+        + view.text("entropy.value", bits="%{y:.2f}")
+        + "<extra></extra>",
     }
 
 
@@ -70,27 +81,38 @@ def _bits(bits: float, exact: bool, entropy: float | None) -> str:
 
 
 def _spot(
-    dot: tuple[float, float], line: Sequence[tuple[float, float]], wide: float, limits: tuple[float, float]
+    dot: tuple[float, float], line: Sequence[tuple[float, float]], wide: float, limits: tuple[float, float, float]
 ) -> tuple[float, float, str]:
     """Where a label beside the dot crosses neither the line, nor the cursor, nor the edges: dx, dy, anchor.
 
-    All in px from the lower left corner; `limits`: the plot's width, and the height of the dashed line.
+    All in px from the lower left corner; `limits`: the plot's width and height, and the height of the dashed line.
     """
-    for dx, dy in ((12, -14), (12, 12), (-12, 14), (12, 26), (-12, 28), (12, -28), (-12, -16), (-12, 42), (12, 42)):
+    for dx, dy in (
+        (12, -14),
+        (12, 12),
+        (-12, 14),
+        (12, 26),
+        (-12, 28),
+        (12, -28),
+        (-12, -16),
+        (-12, 42),
+        (12, 42),
+        *FAR,
+    ):
         left = dot[0] + dx - (wide if dx < 0 else 0)
         low = dot[1] + dy - 9
-        inside = left >= 2 and left + wide <= limits[0] + RIGHT and low >= 1
+        inside = left >= 2 and left + wide <= limits[0] + RIGHT and low >= 1 and low + 18 <= limits[1]
         clear = all(
             b[0] < left - 3 or a[0] > left + wide + 3 or max(a[1], b[1]) < low - 2 or min(a[1], b[1]) > low + 20
-            for a, b in zip(line, line[1:], strict=False)
+            for a, b in pairwise(line)
         )
-        apart = not limits[1] or low + 20 < limits[1] or low > limits[1] + 18
+        apart = not limits[2] or low + 20 < limits[2] or low > limits[2] + 18
         if inside and clear and apart:
             return dx, dy, "left" if dx > 0 else "right"
     return 12, 14, "left"
 
 
-def _most(view: View, cursor: float, wide: float, most: float, total: int) -> dict[str, object]:
+def _most(view: View, cursor: float, wide: float, most: float, total: int) -> dict[str, Any]:
     """Names the dashed line of the greatest entropy, on the side where the cursor leaves room."""
     for key in ("entropy.most", "entropy.most_short"):
         said = view.text(key, count=number(total), bits=f"{most:.2f}")
@@ -98,7 +120,7 @@ def _most(view: View, cursor: float, wide: float, most: float, total: int) -> di
         if cursor < wide - room or cursor > room:
             break
     right = cursor < wide - room or wide - cursor > cursor
-    side = {"xref": "paper", "xanchor": "right" if right else "left", "yanchor": "bottom", "yshift": 1}
+    side: dict[str, Any] = {"xref": "paper", "xanchor": "right" if right else "left", "yanchor": "bottom", "yshift": 1}
     return curves.note(view, 1 if right else 0, most, said, color="soft", **side, xshift=-2 if right else 4)
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from decoding.trace import Effects
 from visualizations.figures import base, curves
@@ -20,9 +23,7 @@ SCALES: dict[Theme, tuple[str, ...]] = {
 """One hue in steps of equal lightness (OKLab); more tokens are farther from the panel's colour."""
 
 
-def kept_heatmap(
-    effects: Effects, view: View, temperature: float, top_p: float, kept: int | None = None
-) -> Figure:
+def kept_heatmap(effects: Effects, view: View, temperature: float, top_p: float, kept: int | None = None) -> Figure:
     """Tokens kept, on a colour scale by powers of ten; `kept` is the number at the cross where off the grid."""
     most = max(max(row) for row in effects.kept)
     data = [_cells(effects, view, most)]
@@ -32,11 +33,19 @@ def kept_heatmap(
         HEIGHT,
         RIGHT,
         xaxis={**curves.temperature_axis(view, effects.temperatures), "range": _edges(effects.temperatures)},
-        yaxis=base.ruled(view, *_edges(effects.top_ps), dtick=0.2, tick0=0, tickformat=".1f", title=curves.title(view, "heatmap.axis")),
+        yaxis=base.ruled(
+            view,
+            *_edges(effects.top_ps),
+            dtick=0.2,
+            tick0=0,
+            tickformat=".1f",
+            title=curves.title(view, "heatmap.axis"),
+        ),
         shapes=_cross(view, temperature, top_p),
         annotations=_notes(effects, view, temperature, top_p, count),
     )
-    return curves.keyed(data, frame)
+    numbers = [effects.temperatures, effects.top_ps, effects.kept]
+    return curves.keyed(data, frame, numbers, ["kept", view.theme, data[0]["hovertemplate"]])
 
 
 def _edges(values: Sequence[float]) -> list[float]:
@@ -49,23 +58,17 @@ def _edges(values: Sequence[float]) -> list[float]:
 def _cells(effects: Effects, view: View, most: int) -> base.Trace:
     ticks = _ticks(most)
     colors = SCALES[view.theme]
-    hover = [
-        [
-            view.text("heatmap.hover", t=f"{t:.2f}", p=f"{p:.2f}", count=number(count))
-            for t, count in zip(effects.temperatures, row, strict=True)
-        ]
-        for p, row in zip(effects.top_ps, effects.kept, strict=True)
-    ]
+    said = view.text("heatmap.hover", t="%{x:.2f}", p="%{y:.2f}", count="%{customdata:,}")
     return {
         "type": "heatmap",
         "x": list(effects.temperatures),
         "y": list(effects.top_ps),
-        "z": [[math.log10(max(1, count)) for count in row] for row in effects.kept],
+        "z": np.log10(np.maximum(1, effects.kept)).tolist(),
+        "customdata": [list(row) for row in effects.kept],
         "zmin": 0,
         "zmax": max(1.0, math.log10(max(1, most))),
         "colorscale": [[i / (len(colors) - 1), color] for i, color in enumerate(colors)],
-        "hovertext": hover,
-        "hovertemplate": "%{hovertext}<extra></extra>",
+        "hovertemplate": said + "<extra></extra>",
         "colorbar": {
             **{"thickness": 10, "outlinewidth": 0, "len": 1, "y": 0.5, "x": 1, "xpad": 10, "ypad": 0},
             **{"tickvals": [math.log10(n) for n in ticks], "ticktext": [number(n) for n in ticks], "ticks": ""},
@@ -88,9 +91,9 @@ def _at(effects: Effects, temperature: float, top_p: float) -> int:
     return effects.kept[k][j]
 
 
-def _cross(view: View, temperature: float, top_p: float) -> list[dict[str, object]]:
+def _cross(view: View, temperature: float, top_p: float) -> list[dict[str, Any]]:
     """Lines of ink on wider lines of the panel's colour: seen on any cell."""
-    made: list[dict[str, object]] = []
+    made: list[dict[str, Any]] = []
     for color, width in ((view.color("panel"), 3), (view.color("ink"), 1.2)):
         line = {"color": color, "width": width}
         across = {"xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": top_p, "y1": top_p}
@@ -100,14 +103,14 @@ def _cross(view: View, temperature: float, top_p: float) -> list[dict[str, objec
     return made
 
 
-def _notes(effects: Effects, view: View, temperature: float, top_p: float, count: int) -> list[dict[str, object]]:
+def _notes(effects: Effects, view: View, temperature: float, top_p: float, count: int) -> list[dict[str, Any]]:
     (left, right), (low, high) = _edges(effects.temperatures), _edges(effects.top_ps)
     wide, tall = curves.size(view, HEIGHT, RIGHT)
     label = view.text("heatmap.count", count=number(count))
     at_right = (right - temperature) / (right - left) * wide > text_px(label, SMALL) + 30
     above = (high - top_p) / (high - low) * tall > 34
-    box = {"bgcolor": view.color("panel"), "borderpad": 3, "xanchor": "left" if at_right else "right"}
-    shift = {"xshift": 10 if at_right else -10, "yshift": 16 if above else -16}
+    box: dict[str, Any] = {"bgcolor": view.color("panel"), "borderpad": 3, "xanchor": "left" if at_right else "right"}
+    shift: dict[str, Any] = {"xshift": 10 if at_right else -10, "yshift": 16 if above else -16}
     bar = curves.note(view, 1, 0, view.text("heatmap.bar"), color="soft", xref="paper", yref="paper")
     return [
         curves.note(view, temperature, top_p, f"<b>{label}</b>", **box, **shift),
@@ -116,9 +119,7 @@ def _notes(effects: Effects, view: View, temperature: float, top_p: float, count
     ]
 
 
-def heatmap_caption(
-    effects: Effects, view: View, temperature: float, top_p: float, kept: int | None = None
-) -> Caption:
+def heatmap_caption(effects: Effects, view: View, temperature: float, top_p: float, kept: int | None = None) -> Caption:
     """How many are kept here, then why."""
     count = _at(effects, temperature, top_p) if kept is None else kept
     values = {"t": f"{temperature:.2f}", "p": f"{top_p:.2f}", "count": number(count)}

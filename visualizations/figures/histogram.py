@@ -7,7 +7,18 @@ from visualizations.figures import base
 from visualizations.figures import rows as table
 from visualizations.figures.rows import Row
 from visualizations.figures.rules import token_lines
-from visualizations.figures.style import SMALL, Figure, View, literal, number, percent, quoted, text_px, token_label
+from visualizations.figures.style import (
+    SMALL,
+    Figure,
+    View,
+    literal,
+    number,
+    percent,
+    percent_label,
+    quoted,
+    text_px,
+    token_label,
+)
 from visualizations.figures.words import Caption, caption
 
 ABOVE = 24
@@ -62,7 +73,7 @@ def _amount(count: int, share: float, view: View) -> str:
 
 
 def _hover(count: int, share: float, prob: float, view: View) -> str:
-    values = {"share": literal(percent(share)), "prob": literal(percent(prob))}
+    values = {"share": percent_label(share), "prob": percent_label(prob)}
     return view.text("histogram.hover", count=number(count), **values)
 
 
@@ -75,5 +86,3 @@ def histogram_caption(found: Histogram, view: View) -> Caption:
         parts.append(view.text("histogram.best", token=quoted(best.token.text), **values))
     parts.append(view.text("histogram.distance", distance=percent(found.total_variation)))
     return caption(view.text("histogram.title", draws=number(found.draws)), parts, view)
-
-

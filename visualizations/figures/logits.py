@@ -15,9 +15,9 @@ from visualizations.figures.style import (
     Figure,
     View,
     decimal,
-    literal,
     number,
     percent,
+    percent_label,
     quoted,
     token_label,
 )
@@ -55,7 +55,7 @@ def _row(candidate: Candidate, chosen: bool, told: Story) -> Row:
     return Row(
         label=token_label(candidate.token.text, table.label_limit(told.view)),
         prob=candidate.prob,
-        amount=literal(percent(candidate.prob)),
+        amount=percent_label(candidate.prob),
         hover=told.hover(candidate.token),
         id=candidate.token.id,
         chosen=chosen,
@@ -74,7 +74,7 @@ def _rest(step: SampleStep, shown: list[Candidate], view: View) -> list[Row]:
     count, mass = _tail(step, shown)
     if not count:
         return []
-    values = {"count": number(count), "kept": number(count), "mass": literal(percent(mass))}
+    values = {"count": number(count), "kept": number(count), "mass": percent_label(mass)}
     label, hover = table.rest_label(count, view), view.text("hover.others", **values)
     return [Row(label, mass, values["mass"], hover, state="rest")]
 

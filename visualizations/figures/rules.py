@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from decoding.trace import Candidate, Stage, Token
-from visualizations.figures.style import View, decimal, literal, percent, token_label
+from visualizations.figures.style import View, decimal, literal, percent_label, token_label
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,15 @@ def candidates(stages: Sequence[Stage]) -> list[dict[int, Candidate]]:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """All stages of one step, their names in words, and their candidates by token id."""
+    """All stages of one step, their names in words, their candidates by token id.
+
+    `said`: for each stage, the words of a hover text before, between and after probability and logit.
+    """
 
     stages: Sequence[Stage]
     names: Sequence[str]
     tables: Sequence[Mapping[int, Candidate]]
+    said: Sequence[Sequence[str]]
     view: View
 
     def fates(self, last: int) -> list[Fate]:
@@ -74,22 +78,22 @@ class Story:
     def hover(self, token: Token) -> str:
         """Everything known about a token: id, bytes, and its logit and probability after each stage."""
         lines = token_lines(token, self.view)
-        for name, table in zip(self.names, self.tables, strict=True):
+        for name, (before, between, after), table in zip(self.names, self.said, self.tables, strict=True):
             here = table.get(token.id)
             if here is None:
                 continue
             if not here.kept or here.logit is None:
                 lines.append(self.view.text("hover.removed", name=name))
                 break
-            values = {"name": name, "logit": decimal(here.logit), "prob": literal(percent(here.prob))}
-            lines.append(self.view.text("hover.stage", **values))
+            lines.append(f"{before}{percent_label(here.prob)}{between}{decimal(here.logit)}{after}")
         return "<br>".join(lines)
 
 
 def story(stages: Sequence[Stage], view: View, names: Sequence[str] | None = None) -> Story:
     """The story of these stages; `names` replace those of the rules."""
     called = [rule_name(stage, view) for stage in stages] if names is None else names
-    return Story(stages, called, candidates(stages), view)
+    said = [view.text("hover.stage", name=name, prob="\0", logit="\0").split("\0") for name in called]
+    return Story(stages, called, candidates(stages), said, view)
 
 
 @dataclass(frozen=True, slots=True)

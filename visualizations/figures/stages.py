@@ -12,10 +12,10 @@ from visualizations.figures.style import (
     SMALL,
     Figure,
     View,
-    literal,
     mix,
     number,
     percent,
+    percent_label,
     quoted,
     token_label,
 )
@@ -66,7 +66,12 @@ def stages(step: SampleStep, view: View, top_n: int = 8) -> Figure:
     tokens = _tokens(told, step.token, min(top_n, 5 if view.narrow else 8 if view.width < 760 else top_n))
     fates = [[told.fate(token, s) for token in tokens] for s in range(len(step.stages))]
     rest = [_rest(stage, tokens) for stage in step.stages]
-    grid = _grid(view, len(step.stages), len(tokens) + 1, max([f.prob for row in fates for f in row] + [mass for _, mass in rest]))
+    grid = _grid(
+        view,
+        len(step.stages),
+        len(tokens) + 1,
+        max([f.prob for row in fates for f in row] + [mass for _, mass in rest]),
+    )
     data = [
         _targets(told, tokens, rest, grid),
         *_bars(fates, rest, view, grid),
@@ -83,12 +88,15 @@ def stages(step: SampleStep, view: View, top_n: int = 8) -> Figure:
 
 
 def _tokens(told: Story, drawn: Token, count: int) -> list[Token]:
-    first = [c.token for c in told.stages[0].result.top[:count]]
-    found = {f.token.id: f.token for f in told.fates(len(told.stages) - 1) if f.kept}
-    for token in (drawn, *list(found.values())[:1]):
-        if token.id not in {t.id for t in first}:
-            first = [*first[: count - 1], token] if len(first) >= count else [*first, token]
-    return first
+    """The drawn token, the likeliest of the final law, and the model's likeliest, in the model's order."""
+    top = [c.token for c in told.stages[0].result.top]
+    best = next((f.token for f in told.fates(len(told.stages) - 1) if f.kept), drawn)
+    ids = {drawn.id, best.id}
+    for token in top:
+        if len(ids) >= count:
+            break
+        ids.add(token.id)
+    return [token for token in top if token.id in ids]
 
 
 def _rest(stage: Stage, tokens: list[Token]) -> tuple[int, float]:
@@ -115,7 +123,11 @@ def _bars(fates: list[list[Fate]], rest: list[tuple[int, float]], view: View, gr
             elif fate.cut_by == s:
                 cut.append((x - half, ground - tall, x + half, ground))
     others = [(grid.x(grid.count - 1), -grid.tall(mass), grid.ground(s)) for s, (_, mass) in enumerate(rest)]
-    return [_upright(kept, view, grid), base.hatched(_upright(others, view, grid), view), base.dashed(cut, view.color("cut"))]
+    return [
+        _upright(kept, view, grid),
+        base.hatched(_upright(others, view, grid), view),
+        base.dashed(cut, view.color("cut")),
+    ]
 
 
 def _upright(boxes: list[tuple[float, float, float]], view: View, grid: Grid) -> base.Trace:
@@ -144,13 +156,13 @@ def _amounts(fates: list[list[Fate]], rest: list[tuple[int, float]], view: View,
     return [
         base.texts(kept, view.color("soft"), center, SMALL),
         base.texts(cut, view.color("cut"), center, SMALL),
-        base.texts(gone, mix(view.color("cut"), view.color("panel"), 0.45), center, SMALL),
+        base.texts(gone, mix(view.color("cut"), view.color("panel"), 0.3), center, SMALL),
     ]
 
 
 def _brief(prob: float) -> str:
     """A percentage for a small cell: with narrow spaces."""
-    return literal(percent(prob).replace(" ", "\u202f"))
+    return percent_label(prob).replace(" ", "\u202f")
 
 
 def _heads(tokens: list[Token], drawn: Token, view: View, grid: Grid) -> list[base.Trace]:
@@ -193,7 +205,7 @@ def _facts(told: Story, view: View, grid: Grid) -> list[base.Trace]:
         bits = view.text("stages.bits", bits=f"{stage.result.entropy:.2f}")
         kept = view.text("stages.kept", count=number(stage.kept_count))
         gone = told.stages[s - 1].kept_count - stage.kept_count if s else 0
-        mass = view.text("stages.mass", mass=literal(percent(stage.kept_mass))) if gone else ""
+        mass = view.text("stages.mass", mass=percent_label(stage.kept_mass)) if gone else ""
         if grid.facts:
             x, y = grid.width - grid.facts + 14, grid.ground(s) - 34
             points += [(x, y, bits), (x, y + 17, kept)]
@@ -234,7 +246,7 @@ def _targets(told: Story, tokens: list[Token], rest: list[tuple[int, float]], gr
     ids: list[int | None] = [token.id for token in tokens]
     rows = []
     for count, mass in rest:
-        values = {"count": number(count), "mass": literal(percent(mass))}
+        values = {"count": number(count), "mass": percent_label(mass)}
         rows.append([*hovers, told.view.text("stages.hover_others", **values)])
     return base.targets(xs, ys, rows, [[*ids, None] for _ in rest])
 
@@ -252,5 +264,9 @@ def stages_caption(step: SampleStep, view: View) -> Caption:
         parts.append(text("stages.law", **values, **bits))
     for stage in step.stages:
         parts += [spaced(text(f"note.{note}.long", rule=rule_name(stage, view))) for note in stage.notes]
-    title = text("stages.title", step=step.position + 1, count=count) if count else text("stages.title_none", step=step.position + 1)
+    title = (
+        text("stages.title", step=step.position + 1, count=count)
+        if count
+        else text("stages.title_none", step=step.position + 1)
+    )
     return caption(title, parts, view)

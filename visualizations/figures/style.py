@@ -72,19 +72,26 @@ def visible(token_text: str) -> str:
     body = token_text.strip(" ")
     lead = len(token_text) - len(token_text.lstrip(" "))
     trail = len(token_text) - lead - len(body)
-    body = body.replace("\n", "↵").replace("\r", "␍").replace("\t", "⇥")
-    return "␣" * lead + "".join(c if c.isprintable() or c == "\u200d" else f"⟨U+{ord(c):04X}⟩" for c in body) + "␣" * trail
+    if not body.isprintable():
+        body = body.replace("\n", "↵").replace("\r", "␍").replace("\t", "⇥")
+        body = "".join(c if c.isprintable() or c == "\u200d" else f"⟨U+{ord(c):04X}⟩" for c in body)
+    return "␣" * lead + body + "␣" * trail
+
+
+_ENTITIES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "{": "&#123;", "}": "&#125;"}  # tags, TeX, templates
+)
 
 
 def literal(text: str) -> str:
     """Text as Plotly must draw it: no tag, entity, template or TeX of it is interpreted."""
-    for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("$", "&#36;"), ("{", "&#123;"), ("}", "&#125;")):
-        text = text.replace(char, entity)
-    return text
+    return text.translate(_ENTITIES)
 
 
 def cells(text: str) -> int:
     """Columns a monospaced font gives to this text: two for an East Asian character, none for a mark."""
+    if text.replace("␣", " ").isascii():
+        return len(text)
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
     return len(text) + wide - sum(unicodedata.combining(c) != 0 or c == "\u200d" for c in text)
 
@@ -126,20 +133,28 @@ def percent(prob: float) -> str:
     return "> 99.9 %" if prob >= 0.9995 else f"{100 * prob:.1f} %"
 
 
+def percent_label(prob: float) -> str:
+    """The same, safe for a figure."""
+    return percent(prob).replace("<", "&lt;").replace(">", "&gt;")
+
+
 def number(count: int) -> str:
     """49,152"""
     return f"{count:,}"
 
 
-def signed(value: float, digits: int = 2) -> str:
-    """+0.83, −1.20; zero has no sign. The minus is as wide as the plus."""
-    text = f"{value:+.{digits}f}".replace("-", "−")
-    return text[1:] if float(f"{value:.{digits}f}") == 0 else text
-
-
 def decimal(value: float, digits: int = 2) -> str:
     """−1.20: a true minus sign, and no minus before zero."""
-    return signed(value, digits).removeprefix("+")
+    text = f"{value:.{digits}f}"
+    if text[0] != "-":
+        return text
+    return f"−{text[1:]}" if text.strip("-0.") else text[1:]
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """+0.83, −1.20; zero has no sign. The minus is as wide as the plus."""
+    text = decimal(value, digits)
+    return text if text[0] == "−" or not text.strip("0.") else f"+{text}"
 
 
 def apart(value: float, *others: float) -> int:

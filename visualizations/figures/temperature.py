@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from decoding.trace import Effects
 from visualizations.figures import base, curves
 from visualizations.figures.style import (
     SMALL,
     Figure,
     View,
-    literal,
-
     mix,
     percent,
+    percent_label,
     quoted,
     short,
     spread,
@@ -50,19 +51,22 @@ def temperature_curves(effects: Effects, view: View, temperature: float, top_n: 
     wide = curves.size(view, HEIGHT, right)[0]
     notes = [curves.cursor_label(view, temperature, low, high, wide, right)]
     for i, label in enumerate(labels):
-        shown = literal(percent(values[i][0])) if read else ""
+        shown = percent_label(values[i][0]) if read else ""
         notes += _name(view, label, shown, places[i], _color(view, i, count), right)
     frame = curves.frame(
         view,
         HEIGHT,
         right,
         xaxis=curves.temperature_axis(view, effects.temperatures),
-        yaxis=base.ruled(view, 0, TOP, tickvals=[0, 0.25, 0.5, 0.75, 1], ticktext=["0", "25 %", "50 %", "75 %", "100 %"]),
+        yaxis=base.ruled(
+            view, 0, TOP, tickvals=[0, 0.25, 0.5, 0.75, 1], ticktext=["0", "25 %", "50 %", "75 %", "100 %"]
+        ),
         shapes=shapes,
         annotations=notes,
         hovermode="x unified",
     )
-    return curves.keyed(data, frame)
+    ids = [token.id for token in effects.tokens[:count]]
+    return curves.keyed(data, frame, [effects.temperatures, effects.probs, ids], ["p", view.theme, *labels])
 
 
 def _color(view: View, index: int, count: int) -> str:
@@ -77,7 +81,11 @@ def _line(effects: Effects, index: int, label: str, view: View, count: int) -> b
         "y": list(effects.probs[index]),
         "name": label,
         "customdata": [effects.tokens[index].id] * len(effects.temperatures),
-        "line": {"color": _color(view, index, count), "width": 2.6 if index == 0 else 1.8, "dash": DASHES[index % len(DASHES)]},
+        "line": {
+            "color": _color(view, index, count),
+            "width": 2.6 if index == 0 else 1.8,
+            "dash": DASHES[index % len(DASHES)],
+        },
         "hovertemplate": "%{y:.2%}<extra>" + label + "</extra>",
     }
 
@@ -91,7 +99,7 @@ def _places(effects: Effects, view: View, count: int) -> list[float]:
     return [place for _, place in sorted(zip(order, found, strict=True))]
 
 
-def _leader(effects: Effects, view: View, index: int, count: int, place: float) -> list[dict[str, object]]:
+def _leader(effects: Effects, view: View, index: int, count: int, place: float) -> list[dict[str, Any]]:
     """From the line's end a hair to its name, and before the name a sample of the line."""
     _, tall = curves.size(view, HEIGHT, 0)
     end = effects.probs[index][-1]
@@ -110,9 +118,9 @@ def _leader(effects: Effects, view: View, index: int, count: int, place: float) 
     ]
 
 
-def _name(view: View, label: str, value: str, place: float, color: str, right: float) -> list[dict[str, object]]:
+def _name(view: View, label: str, value: str, place: float, color: str, right: float) -> list[dict[str, Any]]:
     """The token, and where there is room its probability at the cursor."""
-    at = {"xref": "paper", "yref": "paper", "yshift": place, "yanchor": "middle", "mono": True}
+    at: dict[str, Any] = {"xref": "paper", "yref": "paper", "yshift": place, "yanchor": "middle", "mono": True}
     name = curves.note(view, 1, 0, label, xanchor="left", xshift=HAIR + SWATCH + 4, **at)
     name["font"]["color"] = mix(color, view.color("ink"), 0.35)
     if not value:
@@ -126,6 +134,6 @@ def temperature_caption(effects: Effects, view: View, temperature: float) -> Cap
     own, _ = curves.at(effects.temperatures, effects.probs[0], 1.0)
     shown = percent(now) if exact else f"≈ {percent(now)}"
     values = {"t": f"{temperature:.2f}", "token": quoted(effects.tokens[0].text), "prob": shown, "own": percent(own)}
-    return caption(view.text("temperature.title"), [view.text("temperature.now", **values), view.text("temperature.why")], view)
-
-
+    return caption(
+        view.text("temperature.title"), [view.text("temperature.now", **values), view.text("temperature.why")], view
+    )

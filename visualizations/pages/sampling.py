@@ -132,6 +132,6 @@ def running(lab: Lab, text: Text, model: str, make: Any, step: int | None = None
         for run in lab.run(loaded, run, settings):
             run.text = loaded.decode(run.token_ids())
             yield view.dumps({**view.shown(lab, text, run, running=True), "message": ""})
-        yield view.dumps({**view.shown(lab, text, run), "message": ""})
+        yield view.dumps({**view.shown(lab, text, run), "message": "", "done": True})
     except Exception as error:
         yield view.trouble(text, error)

@@ -90,8 +90,8 @@ PAGES: dict[str, tuple[str, str]] = {
         "服务器没有回应，可能已重启：请刷新页面。",
     ),
     "viewer.token": (
-        "step {step}: {token}, drawn with probability {prob}; the model gave it {model_prob}",
-        "第 {step} 步：{token}，抽中它的概率 {prob}；模型给它 {model_prob}",
+        "step {step}: {token}, probability {prob}; the model alone gave it {model_prob}",
+        "第 {step} 步：{token}，概率 {prob}；模型原本给它 {model_prob}",
     ),
     "viewer.row": ("{token}, {prob}. Choose it.", "{token}，{prob}。选它。"),
     "finish.eos": ("ended by the model", "模型自己结束"),

@@ -1,0 +1,229 @@
+"""The Sampling page: running, stepping, branching, stopping, and words that look like code."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+
+from playwright.sync_api import Page, expect
+
+from decoding import codec
+from decoding.trace import Trace
+from tests.e2e.conftest import Opener, Served, choose, done, finished, run, settled
+
+NASTY = ["a<b<c", '"><img src=x onerror=alert(1)>', "**x**", "$x$", "{{7*7}}", "${7*7}", "%{x}"]
+
+
+def toy(browse: Opener, path: str = "sampling", **options: object) -> Page:
+    """The page with the lecture's table as its model: fast, with known answers."""
+    page = browse(path, **options)
+    choose(page, "Model", "Toy: the lecture's table")
+    page.locator(".lab-controls textarea").first.fill("")
+    return page
+
+
+def text(page: Page) -> str:
+    return page.locator(".lab-joined").inner_text()
+
+
+def test_run_streams_the_bundled_model_and_repeats_itself(browse: Opener) -> None:
+    page = browse("sampling")
+    page.get_by_label("number input for New tokens, at most").fill("6")
+    page.keyboard.press("Tab")
+    run(page, "The capital of France is")
+    first = text(page)
+    assert page.locator(".lab-token").count() == 6 and first
+    run(page)
+    assert text(page) == first
+
+
+def test_the_toy_run_ends_at_its_end_token(browse: Opener) -> None:
+    page = toy(browse)
+    choose(page, "Sampler", "Greedy (argmax)")
+    run(page)
+    assert text(page) == "I like singing"
+    assert "ended by the model" in page.locator(".lab-about").inner_text()
+
+
+def test_steps_by_mouse_slider_and_keyboard(browse: Opener) -> None:
+    page = browse("sampling")
+    where = page.locator(".lab-where")
+    expect(where).to_have_text("step 4 of 20")
+    page.locator(".lab-token").nth(9).click()
+    expect(where).to_have_text("step 10 of 20")
+    page.keyboard.press("ArrowRight")
+    expect(where).to_have_text("step 11 of 20")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(where).to_have_text("step 9 of 20")
+    page.keyboard.press("Home")
+    expect(page.get_by_role("button", name="Previous step")).to_be_disabled()
+    page.get_by_role("button", name="Next step").click()
+    expect(where).to_have_text("step 2 of 20")
+    page.get_by_role("slider", name="Step", exact=True).fill("20")
+    expect(where).to_have_text("step 20 of 20")
+    settled(page)
+    expect(page.locator("[data-panel=bars] .lab-title")).to_contain_text("Step 20")
+
+
+def test_arrow_keys_in_the_prompt_do_not_step(browse: Opener) -> None:
+    page = browse("sampling")
+    page.locator(".lab-controls textarea").first.click()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".lab-where")).to_have_text("step 4 of 20")
+
+
+def test_play_walks_to_the_end_and_pause_holds(browse: Opener) -> None:
+    page = browse("sampling")
+    page.locator(".lab-token").nth(17).click()
+    page.get_by_role("button", name="Play the steps").click()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(page.locator(".lab-where")).to_have_text("step 20 of 20")
+    expect(page.get_by_role("button", name="Play the steps")).to_be_visible()
+
+
+def test_a_click_on_another_candidate_branches(browse: Opener) -> None:
+    page = toy(browse)
+    choose(page, "Sampler", "Greedy (argmax)")
+    run(page)
+    page.locator(".lab-token").first.click()
+    settled(page)
+    box = page.locator(".lab-figure[data-panel=bars]").bounding_box()
+    assert box
+    before = done(page)
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 4 + 24 * 1.5)  # the second row
+    finished(page, before)
+    assert text(page).startswith("We ")
+    page.locator(".lab-token").first.click()
+    settled(page)
+    expect(page.locator("[data-panel=draw] .lab-text")).to_contain_text("You chose")
+    page.get_by_role("button", name="first run").click()
+    expect(page.locator(".lab-joined")).to_have_text("I like singing")
+
+
+def test_branching_works_by_keyboard(browse: Opener) -> None:
+    page = toy(browse)
+    choose(page, "Sampler", "Greedy (argmax)")
+    run(page)
+    page.locator(".lab-token").first.click()
+    settled(page)
+    row = page.get_by_role("button", name=re.compile("^We, "))
+    row.focus()
+    page.keyboard.press("Enter")
+    page.locator(".lab-branch").nth(1).wait_for()
+
+
+def test_the_draw_panel_follows_the_sampler(browse: Opener) -> None:
+    page = toy(browse)
+    for sampler, word in (("Binary search", "halv"), ("Alias table", "column"), ("Gumbel-max", "noise")):
+        choose(page, "Sampler", sampler)
+        run(page)
+        settled(page)
+        expect(page.locator("[data-panel=draw] .lab-text")).to_contain_text(re.compile(word, re.I))
+
+
+def test_typed_code_stays_text(browse: Opener) -> None:
+    page = browse("sampling")
+    page.get_by_label("number input for New tokens, at most").fill("2")
+    page.keyboard.press("Tab")
+    for prompt in NASTY:
+        run(page, prompt)
+        shown = page.locator(".lab-prompt-token").all_inner_texts()
+        assert "".join(shown) == prompt
+        assert page.locator(".lab-viewer img, .lab-viewer b:not(svg b)").count() == 0
+    assert page.evaluate("window.alerted") is None
+
+
+def test_empty_and_blank_prompts_run(browse: Opener) -> None:
+    page = browse("sampling")
+    page.get_by_label("number input for New tokens, at most").fill("2")
+    page.keyboard.press("Tab")
+    for prompt in ("", "   ", "\n\n"):
+        run(page, prompt)
+        assert page.locator(".lab-token").count() == 2
+
+
+def test_a_mistake_is_one_sentence_and_loses_nothing(browse: Opener) -> None:
+    page = toy(browse)
+    run(page, "I like")
+    kept = text(page)
+    page.locator(".lab-controls textarea").first.fill("xyzzy")
+    page.locator(".lab-run").click()
+    message = page.locator(".lab-message")
+    expect(message).to_contain_text("xyzzy")
+    assert "Traceback" not in page.content()
+    assert text(page) == kept and page.locator(".lab-controls textarea").first.input_value() == "xyzzy"
+
+
+def test_a_prompt_over_the_limit_is_refused_with_both_numbers(browse: Opener) -> None:
+    page = browse("sampling")
+    page.locator(".lab-controls textarea").first.fill("word " * 2100)
+    page.locator(".lab-run").click()
+    expect(page.locator(".lab-message")).to_contain_text(re.compile(r"2,1\d\d tokens.*2,000"))
+
+
+def test_stop_ends_the_run_within_a_step(browse: Opener, served: Served) -> None:
+    page = browse("sampling")
+    page.get_by_label("number input for New tokens, at most").fill("200")
+    page.keyboard.press("Tab")
+    page.locator(".lab-controls textarea").first.fill("Once upon a time")
+    page.locator(".lab-run").click()
+    page.locator(".lab-viewer[data-running='true']").wait_for()
+    page.wait_for_function("document.querySelectorAll('.lab-prompt-token')[0]?.textContent === 'Once'")
+    page.locator(".lab-stop").click()
+    idle(served)
+    expect(page.locator(".lab-viewer")).to_have_attribute("data-running", "false")
+    made = [run for run in served.lab.runs.latest() if run.header.prompt.text == "Once upon a time"]
+    assert made[-1].finish and made[-1].finish.reason == "cancelled" and len(made[-1].packed) < 200
+
+
+def test_closing_the_tab_ends_the_run(browse: Opener, served: Served) -> None:
+    page = browse("sampling")
+    page.get_by_label("number input for New tokens, at most").fill("200")
+    page.keyboard.press("Tab")
+    page.locator(".lab-controls textarea").first.fill("Far away and long ago")
+    page.locator(".lab-run").click()
+    page.wait_for_function("document.querySelectorAll('.lab-prompt-token')[0]?.textContent === 'Far'")
+    page.close()
+    idle(served)
+    made = [run for run in served.lab.runs.latest() if run.header.prompt.text == "Far away and long ago"]
+    assert made[-1].finish and made[-1].finish.reason == "cancelled" and len(made[-1].packed) < 200
+
+
+def idle(served: Served) -> None:
+    """Wait until no model runs; fails only where one never stops before its 200 tokens."""
+    while served.lab.running:
+        time.sleep(0.02)
+
+
+def test_the_saved_file_is_the_whole_run(browse: Opener) -> None:
+    page = toy(browse)
+    choose(page, "Sampler", "Greedy (argmax)")
+    run(page)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as JSON").click()
+    saved = download.value.path().read_text(encoding="utf-8")
+    trace = codec.loads(saved, Trace)
+    assert trace.finish.text == "I like singing" and json.loads(saved)["header"]["model"]["name"] == "toy:lecture"
+
+
+def test_the_order_of_the_rules_changes_what_is_kept(browse: Opener) -> None:
+    page = toy(browse)
+    page.get_by_label("number input for Temperature (1 is off)").fill("0.5")
+    page.get_by_label("number input for Top-p (1 is off)").fill("0.6")
+    page.keyboard.press("Tab")
+    run(page)
+    page.locator(".lab-token").first.click()
+    settled(page)
+    early = page.locator("[data-panel=stages] .lab-figure").get_attribute("aria-label")
+    page.get_by_role("button", name="Order of the rules").click()
+    for _ in range(2):
+        page.get_by_role("button", name="Move Temperature down").click()
+    run(page)
+    page.locator(".lab-token").first.click()
+    settled(page)
+    about = page.locator(".lab-about").inner_text()
+    assert about.index("Top-p") < about.index("Temperature")
+    assert page.locator("[data-panel=stages] .lab-figure").get_attribute("aria-label") != early
