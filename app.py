@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+# One core stays free for the pages: where two OpenMP threads share two busy cores, a step can stall for a second.
+os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) - 1)))
 
-from visualizations.pages.site import build, launch_options  # noqa: E402
+from visualizations.pages.site import build, launch_options
 
 demo = build()
 demo.queue(default_concurrency_limit=16, max_size=200)

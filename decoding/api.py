@@ -1,9 +1,9 @@
 """What a notebook imports: load a model, decode a prompt, save and open runs.
 
-    from decoding import api
-    model = api.load()
-    run = api.decode(model, "The sky is", api.sample_settings(temperature=0.8, top_p=0.9), seed=1)
-    print(run.finish.text)
+from decoding import api
+model = api.load()
+run = api.decode(model, "The sky is", api.sample_settings(temperature=0.8, top_p=0.9), seed=1)
+print(run.finish.text)
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ from decoding.settings import Limits, SampleSettings, check_seed, greedy_setting
 from decoding.trace import SCHEMA, Finish, Header, Prompt, SampleStep, Trace
 
 __all__ = ["decode", "finish", "greedy_settings", "load", "open", "prepare", "sample_settings", "save", "stream"]
+
+
+CHARACTERS_PER_TOKEN = 50
+"""A prompt with more characters than this per allowed token is refused before it is split into tokens."""
 
 
 def decode(
@@ -48,10 +52,12 @@ def prepare(
 ) -> Header:
     """Check everything that can be checked before a run, and return the trace's header."""
     check_seed(seed)
-    limits = limits or Limits()
+    limits = limits or Limits.from_environment()
     new = settings.max_new_tokens
     if new > limits.new_tokens:
         raise UserError("too_many_new_tokens", tokens=new, limit=limits.new_tokens)
+    if len(prompt) > (most := CHARACTERS_PER_TOKEN * limits.prompt_tokens):
+        raise UserError("prompt_too_many_characters", count=len(prompt), limit=most)
     ids = model.encode(prompt, template)
     if len(ids) > limits.prompt_tokens:
         raise UserError("prompt_too_long", tokens=len(ids), limit=limits.prompt_tokens)
@@ -63,9 +69,7 @@ def prepare(
         if not 0 <= token < info.vocab_size:
             raise UserError("unknown_token", value=token, limit=info.vocab_size, last=info.vocab_size - 1)
     tokens = tuple(model.token(id) for id in ids)
-    return Header(
-        SCHEMA, info, settings.method, Prompt(prompt, template, tokens), settings.plain(), seed, _versions()
-    )
+    return Header(SCHEMA, info, settings.method, Prompt(prompt, template, tokens), settings.plain(), seed, _versions())
 
 
 def stream(

@@ -61,6 +61,7 @@ MESSAGES: dict[str, str] = {
     "toy_word": "{word!r} is not in the table {model}; its words are {known}: use those, with spaces between.",
     "toy_no_hidden": "{model} is a table and has no hidden states: use a neural model.",
     "run_forgotten": "This run is no longer kept here; only the latest are: press Run to make it again.",
+    "prompt_too_many_characters": "The prompt has {count:,} characters; at most {limit:,} are taken: shorten it.",
 }
 """Code to English sentence; fields in braces are filled from the error's values."""
 

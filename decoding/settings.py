@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,16 @@ class Limits:
 
     prompt_tokens: int = 2000
     new_tokens: int = 256
+
+    @classmethod
+    def from_environment(cls) -> Limits:
+        """The limits that $DECODING_LAB_PROMPT_TOKENS and $DECODING_LAB_NEW_TOKENS set, else the usual ones."""
+        names = {"prompt_tokens": "DECODING_LAB_PROMPT_TOKENS", "new_tokens": "DECODING_LAB_NEW_TOKENS"}
+        given = {field_: os.environ[name] for field_, name in names.items() if os.environ.get(name)}
+        for field_, value in given.items():
+            if not value.isdecimal() or int(value) < 1:
+                raise UserError("out_of_range", name=names[field_], value=repr(value), limit="≥ 1")
+        return cls(**{field_: int(value) for field_, value in given.items()})
 
 
 def check_int(name: str, value: Any, low: int, high: int) -> None:

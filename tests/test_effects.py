@@ -142,3 +142,10 @@ def test_a_histogram_of_a_certain_law_is_that_token() -> None:
     probs = torch.tensor([0.0, 1.0, 0.0])
     found = histogram(probs, law_of(probs, [1]), 50)
     assert (found.counts, found.tail_count, found.total_variation) == ((50,), 0, 0.0)
+
+
+def test_a_uniform_on_a_border_draws_what_lies_above_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A uniform of exactly 0 must not draw a first token of probability 0, nor .5 the one that ends there."""
+    monkeypatch.setattr(torch, "rand", lambda *size, **options: torch.tensor([0.0, 0.5], dtype=torch.float64))
+    probs = torch.tensor([0.0, 0.5, 0.5])
+    assert histogram(probs, law_of(probs, [0, 1, 2]), 2).counts == (0, 1, 1)

@@ -25,7 +25,9 @@ COMPUTED: tuple[str, ...] = (
 SAME_IN_CHINESE = frozenset(
     {
         *("rule.top_k", "rule.top_p", "rule.min_p", "rule.typical_p", "rule.epsilon_cutoff", "rule.eta_cutoff"),
-        "hover.stage",
+        *("draw.head_bar", "logits.head_logit", "logits.head_softmax", "heatmap.axis", "hover.stage"),
+        *("processor.top_k", "processor.top_p", "processor.min_p", "processor.typical_p", "effects.top_p"),
+        *("model.smollm2", "sampler.gumbel"),
     }
 )
 """Keys whose Chinese has no Chinese character: names and symbols."""

@@ -78,8 +78,8 @@ class Lab:
                 raise item
             yield item
 
-    def run(self, model: LanguageModel, run: Run, settings: SampleSettings) -> Iterator[Run]:
-        """Continue `run` to its end, yielding it after each step; closing this stops the model."""
+    def run(self, model: LanguageModel, run: Run, settings: SampleSettings) -> Iterator[None]:
+        """Continue `run` to its end, yielding after each step it got; closing this stops the model."""
         from decoding import api
 
         known = run.token_ids()
@@ -90,7 +90,7 @@ class Lab:
         try:
             for step in steps:
                 run.append(step)
-                yield run
+                yield
             ended = True
         finally:
             steps.close()  # type: ignore[attr-defined]

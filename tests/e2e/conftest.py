@@ -17,10 +17,15 @@ from visualizations.lab import Lab
 from visualizations.models import Models
 from visualizations.pages.site import build, launch_options
 
-ARGUMENTS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 PATIENCE = 120_000
 """Milliseconds to wait for a state; only a page that never gets there takes this long."""
 expect.set_options(timeout=PATIENCE)

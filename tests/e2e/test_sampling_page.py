@@ -117,7 +117,7 @@ def test_branching_works_by_keyboard(browse: Opener) -> None:
 
 def test_the_draw_panel_follows_the_sampler(browse: Opener) -> None:
     page = toy(browse)
-    for sampler, word in (("Binary search", "halv"), ("Alias table", "column"), ("Gumbel-max", "noise")):
+    for sampler, word in (("Binary search", "probe"), ("Alias table", "column"), ("Gumbel-max", "noise")):
         choose(page, "Sampler", sampler)
         run(page)
         settled(page)

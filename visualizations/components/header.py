@@ -15,7 +15,10 @@ const button = element.querySelector("button");
 button.addEventListener("click", () => window.LabTheme.toggle());
 """
 
-_MOON = '<path d="M8 1a7 7 0 1 0 0 14z" fill="currentColor"/><circle cx="8" cy="8" r="6.3" fill="none" stroke="currentColor" stroke-width="1.4"/>'
+_HALF_DISC = (
+    '<path d="M8 1a7 7 0 1 0 0 14z" fill="currentColor"/>'
+    '<circle cx="8" cy="8" r="6.3" fill="none" stroke="currentColor" stroke-width="1.4"/>'
+)
 
 
 class Header(gr.HTML):
@@ -54,11 +57,12 @@ def _template(text: Text, pages: Sequence[tuple[str, dict[Lang, str]]], current:
         for lang, name in zip(LANGS, ("EN", "中文"), strict=True)
     )
     theme = escape(text("header.theme"))
+    home = pages[0][1][text.lang]
     return (
-        f'<header class="lab-header" lang="{text.lang}"><a class="lab-brand" href="./{pages[0][1][text.lang]}">Decoding Lab</a>'
+        f'<header class="lab-header" lang="{text.lang}"><a class="lab-brand" href="./{home}">Decoding Lab</a>'
         f'<nav aria-label="{escape(text("header.pages"))}">{links}</nav><div class="lab-tools"><span>{languages}</span>'
         f'<button type="button" class="lab-theme" aria-label="{theme}" title="{theme}">'
-        f'<svg viewBox="0 0 16 16" width="17" height="17" aria-hidden="true">{_MOON}</svg></button></div></header>'
+        f'<svg viewBox="0 0 16 16" width="17" height="17" aria-hidden="true">{_HALF_DISC}</svg></button></div></header>'
     )
 
 

@@ -203,6 +203,7 @@ async function paint(reply) {
     div.setAttribute("aria-label", panel.title + ". " + panel.text);
     await draw(div, panel.figure, (id) => trigger("pick", { run: state.run, step: state.step, panel: name, id }));
     rows(card, panel, name);
+    code(card.querySelector(".lab-code"));
   }
   if (reply.chips) chips(reply.chips);
   if (reply.merges !== undefined) merges(reply.merges);
@@ -272,6 +273,13 @@ function merges(word) {
   );
 }
 
+// The source of the functions that computed a panel's numbers.
+async function code(details) {
+  if (!details.open) return;
+  const reply = JSON.parse(await server.code(JSON.stringify({ run: state.run, step: state.step, panel: details.dataset.panel })));
+  text(details.querySelector("pre"), reply.message || reply.code);
+}
+
 // The whole run as a JSON file, named by Python.
 async function save() {
   const reply = JSON.parse(await server.save(JSON.stringify({ run: state.run })));
@@ -318,6 +326,7 @@ part("draw")?.addEventListener("click", () => {
   render();
 });
 part("save")?.addEventListener("click", save);
+element.querySelectorAll(".lab-code").forEach((details) => details.addEventListener("toggle", () => code(details)));
 document.addEventListener("keydown", keys);
 sliders();
 onTheme(() => element.isConnected && render());

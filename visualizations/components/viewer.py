@@ -21,7 +21,10 @@ Server = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A card with a title, a sentence and a figure, `span` twelfths wide; a pickable one has rows to choose."""
+    """A card with a title, a sentence and a figure, `span` twelfths wide; a pickable one has rows to choose.
+
+    Each can show the code that computed its numbers.
+    """
 
     name: str
     span: int = 12
@@ -89,19 +92,21 @@ def _template(text: Text, panels: Sequence[Panel], parts: Sequence[str], sliders
         + "".join(made.values())
         + f'<div class="lab-bar">{bar}</div>'
         + branches
-        + f'<div class="lab-panels">{"".join(_panel(panel) for panel in panels)}</div>'
+        + f'<div class="lab-panels">{"".join(_panel(panel, text) for panel in panels)}</div>'
         + below
         + _foot(text, parts)
         + "</div>"
     )
 
 
-def _panel(panel: Panel) -> str:
+def _panel(panel: Panel, text: Text) -> str:
     rows = '<div class="lab-rows"></div>' if panel.pickable else ""
     return (
         f'<section class="lab-panel" style="--span: {panel.span}" data-panel="{panel.name}"><h2 class="lab-title"></h2>'
         '<p class="lab-text"></p><div class="lab-canvas">'
-        f'<div class="lab-figure" data-panel="{panel.name}" role="img"></div>{rows}</div></section>'
+        f'<div class="lab-figure" data-panel="{panel.name}" role="img"></div>{rows}</div>'
+        f'<details class="lab-code" data-panel="{panel.name}"><summary>{escape(text("viewer.code"))}</summary>'
+        '<pre tabindex="0"></pre></details></section>'
     )
 
 

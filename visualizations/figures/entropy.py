@@ -14,8 +14,11 @@ from visualizations.figures.words import Caption, caption
 
 HEIGHT = 240
 RIGHT = 16
-FAR = ((32, 4), (44, 4), (60, 4), (80, 6), (-12, -30), (-12, -46), (-12, -62), (-12, 42), (12, 42))
-"""Places for a label when those close to the dot are taken, px."""
+SPOTS = (
+    *((12, -14), (12, 12), (-12, 14), (12, 26), (-12, 28), (12, -28), (-12, -16)),
+    *((32, 4), (44, 4), (60, 4), (80, 6), (-12, -30), (-12, -46), (-12, -62), (-12, 42), (12, 42)),
+)
+"""Where a label may stand, from the dot it names, px right and up; the first free one is taken."""
 
 
 def entropy_curve(effects: Effects, view: View, temperature: float, entropy: float | None = None) -> Figure:
@@ -87,18 +90,7 @@ def _spot(
 
     All in px from the lower left corner; `limits`: the plot's width and height, and the height of the dashed line.
     """
-    for dx, dy in (
-        (12, -14),
-        (12, 12),
-        (-12, 14),
-        (12, 26),
-        (-12, 28),
-        (12, -28),
-        (-12, -16),
-        (-12, 42),
-        (12, 42),
-        *FAR,
-    ):
+    for dx, dy in SPOTS:
         left = dot[0] + dx - (wide if dx < 0 else 0)
         low = dot[1] + dy - 9
         inside = left >= 2 and left + wide <= limits[0] + RIGHT and low >= 1 and low + 18 <= limits[1]

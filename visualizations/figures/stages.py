@@ -27,6 +27,8 @@ BAR = 42
 """Height of a bar of probability `y_max`, px."""
 WIDE = 640
 """From this width on, names and numbers stand beside the rows, not above them."""
+NAMES, FACTS, COLUMN = 132, 128, 56
+"""Width of the names and of the numbers beside the rows, and least width of a column, px."""
 THICK = 0.5
 """Width of a bar, in columns."""
 
@@ -63,7 +65,7 @@ class Grid:
 def stages(step: SampleStep, view: View, top_n: int = 8) -> Figure:
     """Small multiples: rows are stages, columns the likeliest tokens, the drawn one and the others."""
     told = story(step.stages, view)
-    tokens = _tokens(told, step.token, min(top_n, 5 if view.narrow else 8 if view.width < 760 else top_n))
+    tokens = _tokens(told, step.token, min(top_n, _room(view)))
     fates = [[told.fate(token, s) for token in tokens] for s in range(len(step.stages))]
     rest = [_rest(stage, tokens) for stage in step.stages]
     grid = _grid(
@@ -105,10 +107,16 @@ def _rest(stage: Stage, tokens: list[Token]) -> tuple[int, float]:
     return stage.result.tail_count + len(hidden), stage.result.tail_mass + sum(hidden)
 
 
+def _room(view: View) -> int:
+    """How many tokens fit beside the column of the others."""
+    beside = 0 if view.width < WIDE else NAMES + FACTS
+    return max(2, int((view.width - beside) / COLUMN) - 1)
+
+
 def _grid(view: View, count: int, columns: int, y_max: float) -> Grid:
     if view.width < WIDE:
         return Grid(view.width, 0, 0, columns, BAR + 72, y_max)
-    return Grid(view.width, 132, 128, columns, BAR + 36, y_max)
+    return Grid(view.width, NAMES, FACTS, columns, BAR + 36, y_max)
 
 
 def _bars(fates: list[list[Fate]], rest: list[tuple[int, float]], view: View, grid: Grid) -> list[base.Trace]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
+import orjson
 
 from visualizations.components.order import Order
 from visualizations.models import Models
@@ -78,6 +78,16 @@ def run_buttons(text: Text) -> tuple[gr.Button, gr.Button]:
     return run, stop
 
 
+QUEUED: dict[str, Any] = {"concurrency_id": "model", "concurrency_limit": 1, "show_progress": "hidden"}
+"""How an event that runs the model is queued: one at a time on a server, the others wait their turn."""
+
+
+def wire_stop(stop: gr.Button, viewer: gr.HTML, runs: list[Any]) -> None:
+    """Stop ends these runs at once, without waiting in the queue."""
+    halt = {"running": False, "message": ""}
+    stop.click(lambda: orjson.dumps(halt).decode(), None, viewer, cancels=runs, queue=False, show_progress="hidden")
+
+
 def processor_controls(text: Text) -> list[Any]:
     """A slider per processor and the order they are applied in, in the order `settings` reads them."""
     boxes: list[Any] = [knob.slider(text) for knob in MAIN_KNOBS]
@@ -88,7 +98,7 @@ def processor_controls(text: Text) -> list[Any]:
     return boxes
 
 
-def settings(values: list[Any], sampler: str, max_new_tokens: Any, forced: Mapping[int, int] | None = None) -> SampleSettings:
+def settings(values: list[Any], sampler: str, max_new_tokens: Any) -> SampleSettings:
     """The settings these controls ask for; `values` as `processor_controls` lists them."""
     from decoding.settings import TOP_LIMIT, sample_settings
 
@@ -100,7 +110,6 @@ def settings(values: list[Any], sampler: str, max_new_tokens: Any, forced: Mappi
         max_new_tokens=whole(max_new_tokens),
         top=TOP_LIMIT,
         order=Order.read(values[len(KNOBS)]),
-        forced=forced,
         **options,
     )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from decoding.errors import UserError
-from decoding.trace import Effects, Stage
+from decoding.trace import Effects, SampleStep, Stage
 from visualizations.components.headline import Headline
 from visualizations.components.viewer import Panel, Viewer, ViewSlider
 from visualizations.figures import bars, entropy, heatmap, histogram, temperature
@@ -60,11 +60,9 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
                 elem_id="viewer",
             )
     asked = [prompt, template, model]
-    started = gr.on(
-        [run.click, prompt.submit], _runner(lab, text), asked, viewer, concurrency_id="model", show_progress="hidden"
-    )
-    page.load(_opener(lab, text), None, viewer, concurrency_id="model", show_progress="hidden")
-    stop.click(lambda: view.dumps({"running": False}), None, viewer, cancels=[started], queue=False, show_progress="hidden")
+    started = gr.on([run.click, prompt.submit], _runner(lab, text), asked, viewer, **controls.QUEUED)
+    opened = page.load(_opener(lab, text), None, viewer, **controls.QUEUED)
+    controls.wire_stop(stop, viewer, [started, opened])
 
 
 def _runner(lab: Lab, text: Text) -> Any:
@@ -143,7 +141,14 @@ def _server(lab: Lab, text: Text) -> list[Any]:
             }
         }
 
-    return view.server(lab, text, render)
+    return view.server(lab, text, render, _sources)
+
+
+def _sources(panel: str, step: SampleStep) -> list[Any]:
+    """What computed a panel."""
+    from decoding import effects, observe, processors
+
+    return [processors.Temperature, processors.TopP, observe.law] if panel == "law" else [effects.effects]
 
 
 def _logits(lab: Lab, run: Run, step: int) -> Tensor:

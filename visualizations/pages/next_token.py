@@ -16,7 +16,7 @@ from visualizations.figures.rows import EDGE, ROW
 from visualizations.figures.style import visible
 from visualizations.lab import Lab
 from visualizations.pages import controls, view
-from visualizations.pages.sampling import running
+from visualizations.pages.sampling import running, sources
 from visualizations.runs import Run
 from visualizations.text import Text
 
@@ -46,13 +46,10 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
             )
     asked = [prompt, template, model]
     run_it = _runner(lab, text)
-    started = gr.on(
-        [run.click, prompt.submit], run_it, asked, viewer, concurrency_id="model", show_progress="hidden"
-    )
-    written = viewer.pick(_writer(lab, text), asked, [prompt, viewer], show_progress="hidden").success(
-        run_it, asked, viewer, concurrency_id="model", show_progress="hidden"
-    )
-    stop.click(lambda: view.dumps({"running": False}), None, viewer, cancels=[started, written], queue=False, show_progress="hidden")
+    started = gr.on([run.click, prompt.submit], run_it, asked, viewer, **controls.QUEUED)
+    write = viewer.pick(_writer(lab, text), asked, [prompt, viewer], show_progress="hidden")
+    written = write.success(run_it, asked, viewer, **controls.QUEUED)
+    controls.wire_stop(stop, viewer, [started, written])
 
 
 def _runner(lab: Lab, text: Text) -> Any:
@@ -115,7 +112,7 @@ def _server(lab: Lab, text: Text) -> list[Any]:
             "merges": merges(words, text, opened),
         }
 
-    return view.server(lab, text, render)
+    return view.server(lab, text, render, sources)
 
 
 def chips(words: Tokenization, text: Text, opened: Any) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from decoding.errors import UserError
+from decoding.trace import SampleStep
 from visualizations.components.headline import Headline
 from visualizations.components.viewer import Panel, Viewer, ViewSlider
 from visualizations.figures import bars, draw, stages
@@ -51,9 +52,9 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
                 elem_id="viewer",
             )
     asked = [prompt, template, model, sampler, new, seed, *boxes]
-    started = run.click(_runner(lab, text), asked, viewer, concurrency_id="model", concurrency_limit=1, show_progress="hidden")
-    branched = viewer.pick(_brancher(lab, text), None, viewer, concurrency_id="model", show_progress="hidden")
-    stop.click(lambda: view.dumps({"running": False}), None, viewer, cancels=[started, branched], show_progress="hidden", queue=False)
+    started = run.click(_runner(lab, text), asked, viewer, **controls.QUEUED)
+    branched = viewer.pick(_brancher(lab, text), None, viewer, **controls.QUEUED)
+    controls.wire_stop(stop, viewer, [started, branched])
 
 
 def _server(lab: Lab, text: Text) -> list[Any]:
@@ -76,7 +77,7 @@ def _server(lab: Lab, text: Text) -> list[Any]:
             }
         }
 
-    return view.server(lab, text, render)
+    return view.server(lab, text, render, sources)
 
 
 def _runner(lab: Lab, text: Text) -> Any:
@@ -116,12 +117,12 @@ def _brancher(lab: Lab, text: Text) -> Any:
             header = api.prepare(loaded, old.prompt.text, settings, old.seed, old.prompt.template)
             return lab.runs.branch(parent, at, header), settings
 
-        yield from running(lab, text, name, make, step=at)
+        yield from running(lab, text, name, make)
 
     return branch
 
 
-def running(lab: Lab, text: Text, model: str, make: Any, step: int | None = None) -> Iterator[str]:
+def running(lab: Lab, text: Text, model: str, make: Any) -> Iterator[str]:
     """Load the model where needed, start the run that `make` prepares, and show it token by token."""
     try:
         for news in lab.load(model):
@@ -129,9 +130,29 @@ def running(lab: Lab, text: Text, model: str, make: Any, step: int | None = None
         loaded = lab.models.get(model)
         run, settings = make(loaded)
         yield view.dumps({"message": "", "running": True})
-        for run in lab.run(loaded, run, settings):
+        for _ in lab.run(loaded, run, settings):
             run.text = loaded.decode(run.token_ids())
             yield view.dumps({**view.shown(lab, text, run, running=True), "message": ""})
         yield view.dumps({**view.shown(lab, text, run), "message": "", "done": True})
     except Exception as error:
         yield view.trouble(text, error)
+
+
+def sources(panel: str, step: SampleStep) -> list[Any]:
+    """What computed a panel: the law, the rules applied, or the sampler's function."""
+    from decoding import observe, processors, samplers
+
+    if panel == "draw":
+        used = {
+            "direct": "direct",
+            "binary": "binary_search",
+            "alias": "alias",
+            "gumbel": "gumbel_max",
+            "argmax": "argmax",
+        }
+        name = used.get(step.draw.kind)
+        extra = [samplers.build_alias] if name == "alias" else []
+        return [*extra, getattr(samplers, name)] if name else []
+    if panel == "stages":
+        return [processors.REGISTRY[stage.name] for stage in step.stages[1:]] or [observe.law]
+    return [observe.law, observe.distribution]

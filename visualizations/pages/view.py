@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ class Ask:
     widths: dict[str, int]
     sliders: dict[str, float]
     details: dict[str, Any]
+    panel: str = ""
 
     def view(self, panel: str, text: Text) -> View:
         """The view of one panel."""
@@ -57,6 +59,7 @@ def read_ask(request: str) -> Ask:
         widths=widths,
         sliders=numbers,
         details=dict(plain.get("details") or {}),
+        panel=str(plain.get("panel", "")),
     )
 
 
@@ -81,8 +84,14 @@ def answering(text: Text, answer: Callable[[str], dict[str, Any]], name: str) ->
     return serve
 
 
-def server(lab: Lab, text: Text, render: Callable[[str], dict[str, Any]]) -> list[Callable[[str], str]]:
-    """A page's server functions: its own `render`, and `reopen` and `save`, which are alike everywhere."""
+Sources = Callable[[str, SampleStep], list[Any]]
+"""A panel's name and its step -> the functions and classes that computed the panel's numbers."""
+
+
+def server(
+    lab: Lab, text: Text, render: Callable[[str], dict[str, Any]], sources: Sources
+) -> list[Callable[[str], str]]:
+    """A page's server functions: its own `render`; `reopen`, `save` and `code`, which are alike everywhere."""
 
     def reopen(request: str) -> dict[str, Any]:
         return shown(lab, text, lab.runs.get(read_ask(request).run), step=0)
@@ -91,7 +100,19 @@ def server(lab: Lab, text: Text, render: Callable[[str], dict[str, Any]]) -> lis
         run = lab.runs.get(read_ask(request).run)
         return {"name": f"decoding-lab-{run.id}.json", "json": codec.dumps(run.trace())}
 
-    return [answering(text, answer, answer.__name__) for answer in (render, reopen, save)]
+    def code(request: str) -> dict[str, Any]:
+        ask = read_ask(request)
+        run = lab.runs.get(ask.run)
+        found = sources(ask.panel, run.step(min(ask.step, len(run.packed) - 1)))
+        return {"code": "\n\n".join(map(_source, found))}
+
+    return [answering(text, answer, answer.__name__) for answer in (render, reopen, save, code)]
+
+
+def _source(thing: Any) -> str:
+    """A function's or class's source, headed by its file and line."""
+    lines, first = inspect.getsourcelines(thing)
+    return f"# {thing.__module__.replace('.', '/')}.py, line {first}\n" + "".join(lines)
 
 
 def trouble(text: Text, error: Exception) -> str:
@@ -132,7 +153,10 @@ def about(text: Text, run: Run) -> str:
     """The model and the settings of a run in one line."""
     header = run.header
     settings = header.settings
-    parts = [f"{header.model.name} ({header.model.dtype}, {header.model.device})", text(f"sampler.{settings['sampler']}")]
+    parts = [
+        f"{header.model.name} ({header.model.dtype}, {header.model.device})",
+        text(f"sampler.{settings['sampler']}"),
+    ]
     parts += [f"{text('processor.' + name)} {settings.get(name)}" for name in settings.get("order", ())]
     if header.prompt.template == "chat":
         parts.append(text("controls.chat"))

@@ -38,4 +38,5 @@ ERRORS: dict[str, str] = {
     "toy_word": "{word!r} 不在表格 {model} 里，表中的词有 {known}：请用这些词，以空格分开。",
     "toy_no_hidden": "{model} 是一张表，没有隐藏状态：请用神经网络模型。",
     "run_forgotten": "这次运行已不再保存，这里只保留最近的几次：请按“运行”重新生成。",
+    "prompt_too_many_characters": "提示词有 {count:,} 个字符，最多 {limit:,} 个：请缩短提示词。",
 }

@@ -83,6 +83,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "viewer.top": ("Tokens listed", "列出的词元数"),
     "viewer.draw": ("Draw 1,000", "抽取 1,000 次"),
     "viewer.save": ("Save as JSON", "存为 JSON"),
+    "viewer.code": ("Show the code", "看代码"),
     "viewer.effects_link": ("Temperature and top-p at this step", "看这一步的温度与 top-p"),
     "viewer.loading": ("Loading {model} …", "正在载入 {model} ……"),
     "viewer.lost": (

@@ -1,0 +1,67 @@
+"""The Next token page: chips, merges, and writing a token by choosing it."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Opener, done, finished, run, settled
+
+
+def test_chips_show_id_and_bytes_and_open_to_the_merges(browse: Opener) -> None:
+    page = browse("")
+    settled(page)
+    chips = page.locator(".lab-chip")
+    assert chips.count() == 3
+    chips.nth(1).click()
+    merges = page.locator(".lab-merges")
+    expect(merges).to_contain_text("sky")
+    lines = merges.locator("li")
+    expect(lines.last.locator(".lab-piece")).to_have_text(["␣sky"])
+    assert lines.first.locator(".lab-piece").all_inner_texts() == ["␣", "s", "k", "y"]
+    chips.nth(1).click()
+    expect(merges).to_be_hidden()
+
+
+def test_half_characters_show_their_bytes(browse: Opener) -> None:
+    page = browse("")
+    run(page, "我 🇫🇷")
+    settled(page)
+    labels = page.locator(".lab-chip-text").all_inner_texts()
+    assert any(re.fullmatch(r"⟨[0-9A-F ]+⟩", label.strip("␣")) for label in labels)
+    raw = bytes.fromhex("".join(re.findall(r"bytes ([0-9A-F ]+)\.", " ".join(_labels(page)))).replace(" ", ""))
+    assert raw.decode() == "我 🇫🇷"
+
+
+def _labels(page: object) -> list[str]:
+    return page.locator(".lab-chip").evaluate_all("nodes => nodes.map(n => n.getAttribute('aria-label'))")  # type: ignore[attr-defined]
+
+
+def test_choosing_a_token_writes_it(browse: Opener) -> None:
+    page = browse("")
+    settled(page)
+    before = done(page)
+    row = page.locator(".lab-row").nth(1)
+    token = (row.get_attribute("aria-label") or "").split(",")[0].replace("␣", " ")
+    row.focus()
+    page.keyboard.press("Enter")
+    finished(page, before)
+    expect(page.locator(".lab-controls textarea").first).to_have_value("The sky is" + token)
+
+
+def test_more_tokens_listed_means_more_rows(browse: Opener) -> None:
+    page = browse("")
+    settled(page)
+    assert page.locator(".lab-row").count() == 12
+    page.get_by_role("slider", name=re.compile("Tokens listed")).fill("50")
+    expect(page.locator(".lab-row")).to_have_count(50)
+
+
+def test_a_chat_prompt_shows_the_template(browse: Opener) -> None:
+    page = browse("")
+    page.get_by_label("Chat: answers").check()
+    run(page, "Hi <|im_end|>")
+    settled(page)
+    texts = page.locator(".lab-chip-text").all_inner_texts()
+    assert "<|im_start|>" in texts and texts.count("<|im_end|>") == 2  # the template's own; the typed one is pieces
