@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -29,7 +30,7 @@ class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line on stderr and exit status 2."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"decoding: {message}. See python -m decoding --help.\n")
+        self.exit(2, f"{_line(message)}: see python -m decoding --help.\n")
 
 
 def parser() -> Parser:
@@ -71,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         trace = _show(options.file) if options.method == "show" else _run(options)
     except UserError as error:
-        print(f"decoding: {error}", file=sys.stderr)
+        print(_line(error), file=sys.stderr)
         return 2
     if getattr(options, "json", False):
         from decoding import codec
@@ -80,6 +81,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         print_trace(trace)
     return 0
+
+
+def _line(error: object) -> str:
+    """What is wrong, in one line whatever the user typed."""
+    return "decoding: " + " ".join(str(error).split())
 
 
 def _show(path: str) -> Trace:
@@ -104,20 +110,27 @@ def _run(options: argparse.Namespace) -> Trace:
 
 
 def _progress(what: str, fraction: float) -> None:
-    """One line on stderr that rewrites itself while a model is prepared."""
-    end = "\n" if fraction >= 1 else "\r"
-    print(f"{what} {fraction:4.0%}", end=end, file=sys.stderr, flush=True)
+    """One line on stderr that rewrites itself while a model is prepared; in a log, only that one was converted."""
+    if sys.stderr.isatty():
+        print(f"{what} {fraction:4.0%}", end="\n" if fraction >= 1 else "\r", file=sys.stderr, flush=True)
+    elif what == "converting" and fraction >= 1:
+        print(f"{what} {fraction:4.0%}", file=sys.stderr)
 
 
 def print_trace(trace: Trace) -> None:
     """The run as a table: one line per token with its probability and what was kept."""
     header = trace.header
-    print(f"{header.method} on {header.model.name}, seed {header.seed}")
+    print(_printable(f"{header.method} on {header.model.name}, seed {header.seed}"))
     print(f"prompt: {header.prompt.text!r}")
     print(f"{'step':>4}  {'token':<18} {'p':>8} {'model p':>8} {'kept':>7} {'bits':>6}  drawn")
     for step in trace.steps:
         print(_row(step))
     print(f"text: {trace.finish.text!r} (ended by {trace.finish.reason})")
+
+
+def _printable(text: str) -> str:
+    """A terminal obeys control characters, and a saved trace may come from anyone."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def _row(step: SampleStep) -> str:
@@ -127,5 +140,20 @@ def _row(step: SampleStep) -> str:
     return f"{step.position + 1:4}  {token:<18} {figures}  {step.draw.kind}"
 
 
+def _run_as_program() -> int:
+    """`main` with output that any terminal or pipe takes."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        status = main()
+        sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(_run_as_program())

@@ -51,7 +51,7 @@ def prepare(
     limits: Limits | None = None,
 ) -> Header:
     """Check everything that can be checked before a run, and return the trace's header."""
-    check_seed(seed)
+    seed = check_seed(seed)
     limits = limits or Limits.from_environment()
     new = settings.max_new_tokens
     if new > limits.new_tokens:
@@ -96,11 +96,17 @@ def open(path: str | Path) -> Trace:
     """Read a trace written by `save`; raises UserError where the file is none."""
     path = Path(path)
     try:
-        if path.stat().st_size > codec.MAX_BYTES:
-            raise UserError("trace_too_large", size=path.stat().st_size, limit=codec.MAX_BYTES)
-        return codec.loads(path.read_bytes())
-    except OSError as error:
-        raise UserError("no_such_file", path=str(path), why=error.strerror or "cannot be read") from None
+        with path.open("rb") as file:
+            data = file.read(codec.MAX_BYTES + 1)
+            if len(data) > codec.MAX_BYTES:
+                size = max(len(data), path.stat().st_size)
+                raise UserError("trace_too_large", size=size, limit=codec.MAX_BYTES)
+    except UserError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        why = getattr(error, "strerror", None) or "cannot be read"
+        raise UserError("no_such_file", path=str(path), why=why) from None
+    return codec.loads(data)
 
 
 def _versions() -> dict[str, str]:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from decoding.processors import Temperature, TopP, nucleus_size
+from decoding.processors import Temperature, TopP
+from decoding.ranking import nucleus_size
 from decoding.samplers import cumulate
 from decoding.trace import Distribution, Effects, Histogram, Token
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from decoding.errors import UserError
-from decoding.processors import Processor
+from decoding.processor_base import Processor
 from decoding.samplers import AliasPick, AliasTable, ArgmaxWork, GumbelWork
 from decoding.trace import (
     AliasColumn,
@@ -37,68 +37,108 @@ TokenOf = Callable[[int], Token]
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """softmax(logits): `logits` (V,), removed tokens at -inf; `log_z` = ln sum exp(logits), in float64.
+    """softmax over the tokens not removed, of a vocabulary of `size` V.
 
-    `kept` (k,) are the ids of tokens not removed, None while all V are kept; `entropy` in bits.
+    `logits` (k,) theirs, finite; `kept` (k,) their ids in ascending order, None while all V are kept;
+    `log_z` = ln sum exp(logits), in float64; `entropy` in bits; `notes` of the processor that made it.
     """
 
     logits: Tensor
-    log_z: float
     kept: Tensor | None
+    size: int
+    log_z: float
     entropy: float
+    notes: tuple[str, ...] = ()
 
     @property
     def kept_count(self) -> int:
-        """k, tokens with a finite logit."""
-        return self.logits.numel() if self.kept is None else self.kept.numel()
+        """k, tokens not removed."""
+        return self.logits.numel()
+
+    def ids(self, places: Tensor) -> Tensor:
+        """Token ids at these places of `logits`."""
+        return places if self.kept is None else self.kept[places]
+
+    def places(self, ids: Tensor) -> Tensor:
+        """Where these ids are in `logits`; a removed one gets a place of its own beyond the end, k + id."""
+        if self.kept is None:
+            return ids
+        places = torch.searchsorted(self.kept, ids).clamp(max=self.kept_count - 1)
+        return torch.where(self.kept[places] == ids, places, self.kept_count + ids)
+
+    def at(self, ids: Tensor) -> Tensor:
+        """Logits of these ids, -inf where removed."""
+        if self.kept is None:
+            return self.logits[ids]
+        places = self.places(ids)
+        found = self.logits[places.clamp(max=self.kept_count - 1)]
+        return found.masked_fill(places >= self.kept_count, -math.inf)
 
     def probs(self, ids: Tensor | None = None) -> Tensor:
         """Probabilities (float64) of `ids`, or of the whole vocabulary."""
-        logits = self.logits if ids is None else self.logits[ids]
+        logits = self.at(torch.arange(self.size) if ids is None else ids)
         return (logits.double() - self.log_z).exp()
 
 
-def law(logits: Tensor, position: int = 0) -> Law:
-    """The law of these logits (V,); raises UserError where they are no distribution."""
-    largest = float(logits.max())
+def law(logits: Tensor, position: int = 0, before: Law | None = None) -> Law:
+    """The law of these logits, of all V or of the tokens kept `before`; -inf removes a token.
+
+    Raises UserError where they are no distribution.
+    """
+    kept, size = (None, logits.numel()) if before is None else (before.kept, before.size)
+    smallest, largest = (float(extreme) for extreme in logits.aminmax())
     if not math.isfinite(largest):
         what = "NaN" if math.isnan(largest) else "+inf" if largest > 0 else "nothing but -inf"
         raise UserError("broken_logits", step=position + 1, what=what)
-    kept = None
-    if float(logits.min()) == -math.inf:
-        kept = (logits > -math.inf).nonzero().squeeze(-1)
-    shifted = (logits if kept is None else logits[kept]).double() - largest
+    if smallest == -math.inf:
+        alive = (logits > -math.inf).nonzero().squeeze(-1)
+        logits, kept = logits[alive], alive if kept is None else kept[alive]
+    shifted = logits.double() - largest
     weights = shifted.exp()
     total = float(weights.sum())
     # H = log Z - E[logit], in nats; bits by / ln 2
-    mean = float((weights * shifted).sum()) / total
+    mean = float(weights.dot(shifted)) / total
     entropy = max(0.0, (math.log(total) - mean) / math.log(2))
-    return Law(logits, largest + math.log(total), kept, entropy)
+    return Law(logits, kept, size, largest + math.log(total), entropy)
+
+
+def processed(before: Law, processor: Processor, history: Tensor, position: int = 0) -> Law:
+    """The law after one processor, which sees the tokens still kept: few of them cost little."""
+    logits = processor(before.logits, before.places(history))
+    after = law(logits, position, before)
+    return replace(after, notes=tuple(processor.notes(before.logits, logits)))
+
+
+def likeliest(of: Law, count: int) -> Tensor:
+    """Places in `of.logits` of its `count` highest, highest first and lowest id first on ties."""
+    if count >= of.kept_count:
+        return of.logits.sort(descending=True, stable=True).indices
+    best, places = of.logits.topk(count + 1)
+    if best[count - 1] == best[count]:  # topk takes any of those that tie
+        places = (of.logits >= best[count]).nonzero().squeeze(-1)
+    else:
+        places = places[:count].sort().values
+    return places[of.logits[places].sort(descending=True, stable=True).indices[:count]]
 
 
 def distribution(of: Law, ids: Sequence[int], token: TokenOf) -> Distribution:
     """The law as a trace value, listing `ids` most likely first (removed ones last, as given)."""
-    index = torch.tensor(list(ids))
-    logits = of.logits[index].tolist()
-    probs = of.probs(index).tolist()
-    order = sorted(range(len(logits)), key=lambda i: -logits[i])
-    top = tuple(
-        Candidate(token(ids[i]), logits[i], probs[i], True)
-        if logits[i] > -math.inf
-        else Candidate(token(ids[i]), None, 0.0, False)
-        for i in order
-    )
-    tail_count = of.kept_count - sum(c.kept for c in top)
+    logits = of.at(torch.tensor(list(ids)))
+    probs = (logits.double() - of.log_z).exp().tolist()
+    listed = list(zip(ids, logits.tolist(), probs, strict=True))
+    kept = sorted((-logit, id, prob) for id, logit, prob in listed if logit > -math.inf)
+    top = [Candidate(token(id), -opposite, prob, True) for opposite, id, prob in kept]
+    top += [Candidate(token(id), None, 0.0, False) for id, logit, _ in listed if logit == -math.inf]
+    tail_count = of.kept_count - len(kept)
     tail_mass = min(1.0, max(0.0, 1.0 - math.fsum(probs))) if tail_count else 0.0
-    return Distribution(top, tail_mass, tail_count, of.entropy)
+    return Distribution(tuple(top), tail_mass, tail_count, of.entropy)
 
 
 def shown_ids(laws: Sequence[Law], top: int, chosen: int | None = None) -> list[int]:
     """The tokens that every stage lists: the `top` likeliest of the first and the last law, and `chosen`."""
     ids: dict[int, None] = {}
-    for of in (laws[0], laws[-1]):
-        count = min(top, of.kept_count)
-        ids.update(dict.fromkeys(of.logits.topk(count).indices.tolist()))
+    for of in (laws[0], laws[-1])[: len(laws)]:
+        ids.update(dict.fromkeys(of.ids(likeliest(of, top)).tolist()))
     if chosen is not None:
         ids[chosen] = None
     return list(ids)
@@ -112,15 +152,8 @@ def stages(
     result = [Stage("model", {}, distribution(first, ids, token), first.kept_count, 1.0)]
     for processor, before, after in zip(processors, laws, laws[1:], strict=False):
         shown = [c.token.id for c in result[-1].result.top]  # removed tokens keep the order they had
-        stage = Stage(
-            processor.name,
-            processor.params(),
-            distribution(after, shown, token),
-            after.kept_count,
-            _kept_mass(before, after),
-            tuple(processor.notes(before.logits, after.logits)),
-        )
-        result.append(stage)
+        law_after, mass = distribution(after, shown, token), _kept_mass(before, after)
+        result.append(Stage(processor.name, processor.params(), law_after, after.kept_count, mass, after.notes))
     return tuple(result)
 
 
@@ -132,7 +165,13 @@ def _kept_mass(before: Law, after: Law) -> float:
 
 
 def step(
-    position: int, laws: Sequence[Law], processors: Sequence[Processor], draw: Draw, chosen: int, top: int, token: TokenOf
+    position: int,
+    laws: Sequence[Law],
+    processors: Sequence[Processor],
+    draw: Draw,
+    chosen: int,
+    top: int,
+    token: TokenOf,
 ) -> SampleStep:
     """One decided token with everything that led to it."""
     ids = shown_ids(laws, top, chosen)
@@ -147,10 +186,10 @@ def step(
     )
 
 
-def argmax_draw(logits: Tensor, winner: int, work: ArgmaxWork, token: TokenOf) -> ArgmaxDraw:
-    """Greedy's work: the winning logit and by how much it won."""
-    runner_up = None if work.runner_up is None else token(work.runner_up)
-    return ArgmaxDraw(float(logits[winner]), runner_up, work.gap, work.ties)
+def argmax_draw(of: Law, place: int, work: ArgmaxWork, token: TokenOf) -> ArgmaxDraw:
+    """Greedy's work: the winning logit and by how much it won. `place` in `of.logits`, as in `work`."""
+    runner_up = None if work.runner_up is None else token(int(of.ids(torch.tensor(work.runner_up))))
+    return ArgmaxDraw(float(of.logits[place]), runner_up, work.gap, work.ties)
 
 
 def alias_draw(
@@ -165,7 +204,9 @@ def alias_draw(
     def column(i: int) -> AliasColumn:
         other = table.aliases[i]
         whole = other == i or table.thresholds[i] >= 1
-        return AliasColumn(i, token(int(ids[i])), min(1.0, table.thresholds[i]), None if whole else token(int(ids[other])))
+        return AliasColumn(
+            i, token(int(ids[i])), min(1.0, table.thresholds[i]), None if whole else token(int(ids[other]))
+        )
 
     return AliasDraw(
         uniform, coin, pick.column, pick.took_alias, count, table.transfers, tuple(column(i) for i in shown)

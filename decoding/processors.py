@@ -14,105 +14,23 @@ from __future__ import annotations
 
 import math
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from decoding.errors import UserError
-
-TOLERANCE = 1e-6
-"""Probability mass: .5 + .3 stored in float32 must still reach .8."""
-
-HEADS = (256, 4096, sys.maxsize)
-"""How many of the highest tokens to sort, tried in turn: most laws are peaked, and a full sort is slow."""
-
-NOTES: tuple[str, ...] = ("tie_broken", "no_filtering", "kept_most_likely", "most_likely_removed")
-"""Codes of what a person should know about one use of a processor; see `Processor.notes`."""
-
-
-def check_number(name: str, value: Any, low: float, high: float, limit: str, whole: bool = False) -> Any:
-    """`value` as a float (an int where `whole`) within [low, high]; `limit` writes that in symbols.
-
-    Raises UserError (`not_a_number`, `out_of_range`).
-    """
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    within = number and low <= value <= high  # NaN is not
-    if not within or (whole and not isinstance(value, Integral)):
-        text = repr(value) if len(repr(value)) <= 40 else repr(value)[:39] + "…"
-        raise UserError("out_of_range" if number else "not_a_number", name=name, value=text, limit=limit)
-    return int(value) if whole else float(value)
-
-
-class Processor(ABC):
-    """One rule, made from its value. `name`: its option in transformers' generate(), where it has one."""
-
-    __slots__ = ()
-    name: ClassVar[str]
-    neutral: ClassVar[float]
-    low: ClassVar[float] = 0
-    high: ClassVar[float] = 1
-    limit: ClassVar[str] = "0 ≤ {name} ≤ 1"
-    whole: ClassVar[bool] = False
-
-    @abstractmethod
-    def __init__(self, value: Any, /) -> None: ...
-
-    def __post_init__(self) -> None:
-        """Check the value. Raises UserError (`not_a_number`, `out_of_range`)."""
-        ((symbol, value),) = self.params().items()
-        limit = self.limit.format(name=self.name)
-        object.__setattr__(self, symbol, check_number(self.name, value, self.low, self.high, limit, self.whole))
-
-    def params(self) -> dict[str, Any]:
-        """The setting by its symbol, for the trace."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-
-    @property
-    def active(self) -> bool:
-        """False at the neutral value, where the rule never changes anything."""
-        return all(value != self.neutral for value in self.params().values())
-
-    def __call__(self, logits: Tensor, history: Tensor | None = None) -> Tensor:
-        """The logits after this rule; `logits` itself where it is off."""
-        return self._change(logits, history) if self.active else logits
-
-    @abstractmethod
-    def _change(self, logits: Tensor, history: Tensor | None) -> Tensor: ...
-
-    def notes(self, before: Tensor, after: Tensor) -> tuple[str, ...]:
-        """What happened in any of the rows, given the logits before and after.
-
-        tie_broken: a kept and a removed token had the same logit. no_filtering: no row lost a
-        token. kept_most_likely: the rule asked for less than one token, so the most likely
-        stayed. most_likely_removed: the most likely token was removed.
-        """
-        return ()
-
-
-class Filter(Processor):
-    """A rule that removes tokens and leaves the logits of the others."""
-
-    __slots__ = ()
-
-    def _change(self, logits: Tensor, history: Tensor | None) -> Tensor:
-        return logits.masked_fill(~self._kept(logits, history), -math.inf)
-
-    @abstractmethod
-    def _kept(self, logits: Tensor, history: Tensor | None) -> Tensor:
-        """Mask (..., V) of the tokens to keep; those already removed may be in it."""
-
-    def notes(self, before: Tensor, after: Tensor) -> tuple[str, ...]:
-        if after is before or torch.equal(before.isneginf(), after.isneginf()):
-            return ("no_filtering",)
-        return self._removal_notes(before, after)
-
-    def _removal_notes(self, before: Tensor, after: Tensor) -> tuple[str, ...]:
-        return ()
+from decoding.processor_base import Filter, Processor, tie_notes
+from decoding.ranking import (
+    clamp_finite,
+    entropy_of,
+    fewest,
+    highest,
+    log_probs_of,
+    most_likely,
+    probs_of,
+    within,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +48,9 @@ class RepetitionPenalty(Processor):
     def _change(self, logits: Tensor, history: Tensor | None) -> Tensor:
         penalty = max(self.penalty, torch.finfo(torch.float32).tiny)  # below it, 0 / penalty is NaN
         padded = torch.nn.functional.pad(logits, (0, 1))  # the spare column takes ids beyond the vocabulary
-        seen = _within(history, logits)
+        seen = within(history, logits)
         x = padded.gather(-1, seen)
-        changed = _finite(torch.where(x < 0, x * penalty, x / penalty), x)
+        changed = clamp_finite(torch.where(x < 0, x * penalty, x / penalty), x)
         return padded.scatter(-1, seen, changed)[..., :-1]
 
 
@@ -150,8 +68,8 @@ class PresencePenalty(Processor):
     low, high, limit = -2, 2, "-2 ≤ {name} ≤ 2"
 
     def _change(self, logits: Tensor, history: Tensor | None) -> Tensor:
-        seen = (_counts(history, logits) > 0).to(logits.dtype)
-        return _finite(logits - self.penalty * seen, logits)
+        seen = (count_ids(history, logits) > 0).to(logits.dtype)
+        return clamp_finite(logits - self.penalty * seen, logits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +86,8 @@ class FrequencyPenalty(Processor):
     low, high, limit = -2, 2, "-2 ≤ {name} ≤ 2"
 
     def _change(self, logits: Tensor, history: Tensor | None) -> Tensor:
-        counts = _counts(history, logits).to(logits.dtype)
-        return _finite(logits - self.penalty * counts, logits)
+        counts = count_ids(history, logits).to(logits.dtype)
+        return clamp_finite(logits - self.penalty * counts, logits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +110,8 @@ class NoRepeatNGram(Filter):
         prefix = history[..., history.shape[-1] - self.size + 1 :]
         repeats = (windows[..., :-1] == prefix.unsqueeze(-2)).all(-1)
         completed = windows[..., -1].masked_fill(~repeats, logits.shape[-1])
-        kept = alive & (_counts(completed, logits) == 0)
-        return kept | (_most_likely(logits) & ~kept.any(-1, keepdim=True))
+        kept = alive & (count_ids(completed, logits) == 0)
+        return kept | (most_likely(logits) & ~kept.any(-1, keepdim=True))
 
     def _removal_notes(self, before: Tensor, after: Tensor) -> tuple[str, ...]:
         alone = (~after.isneginf()).sum(-1) == 1
@@ -214,16 +132,16 @@ class Temperature(Processor):
 
     def _change(self, logits: Tensor, history: Tensor | None) -> Tensor:
         if self.temperature == 0:
-            return logits.masked_fill(~_most_likely(logits), -math.inf)
+            return logits.masked_fill(~most_likely(logits), -math.inf)
         scaled = logits / self.temperature
         if torch.equal(scaled.isneginf(), logits.isneginf()) and bool(scaled.amax() < math.inf):
             return scaled
         exact = logits.double()
         gaps = (exact - exact.amax(-1, keepdim=True)) / max(self.temperature, 1e-300)
-        return _finite(gaps, logits)
+        return clamp_finite(gaps, logits)
 
     def notes(self, before: Tensor, after: Tensor) -> tuple[str, ...]:
-        return _if_tied(before, after) if self.temperature == 0 else ()
+        return tie_notes(before, after) if self.temperature == 0 else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,10 +158,10 @@ class TopK(Filter):
     def _kept(self, logits: Tensor, history: Tensor | None) -> Tensor:
         k = min(self.k, logits.shape[-1])
         border = logits.topk(k, dim=-1).values[..., -1:]
-        return _highest(logits, k, border)
+        return highest(logits, k, border)
 
     def _removal_notes(self, before: Tensor, after: Tensor) -> tuple[str, ...]:
-        return _if_tied(before, after)
+        return tie_notes(before, after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,11 +176,11 @@ class TopP(Filter):
     name, neutral = "top_p", 1
 
     def _kept(self, logits: Tensor, history: Tensor | None) -> Tensor:
-        count, border = _fewest(logits, logits.softmax(-1, dtype=torch.float64), self.p)
-        return _highest(logits, count, border)
+        count, border = fewest(logits, logits.softmax(-1, dtype=torch.float64), self.p)
+        return highest(logits, count, border)
 
     def _removal_notes(self, before: Tensor, after: Tensor) -> tuple[str, ...]:
-        return _if_tied(before, after)
+        return tie_notes(before, after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +195,7 @@ class MinP(Filter):
     name, neutral = "min_p", 0
 
     def _kept(self, logits: Tensor, history: Tensor | None) -> Tensor:
-        probs = _probs(logits)
+        probs = probs_of(logits)
         return probs >= self.p * probs.amax(-1, keepdim=True)
 
 
@@ -293,9 +211,9 @@ class TypicalP(Filter):
     name, neutral = "typical_p", 1
 
     def _kept(self, logits: Tensor, history: Tensor | None) -> Tensor:
-        log_probs = _log_probs(logits)
-        nearness = -(-log_probs - _entropy(log_probs)).abs()
-        _, border = _fewest(nearness, log_probs.double().exp(), self.p)
+        log_probs = log_probs_of(logits)
+        nearness = -(-log_probs - entropy_of(log_probs)).abs()
+        _, border = fewest(nearness, log_probs.double().exp(), self.p)
         return nearness >= border
 
     def _removal_notes(self, before: Tensor, after: Tensor) -> tuple[str, ...]:
@@ -318,11 +236,11 @@ class EpsilonCutoff(Filter):
         return self.epsilon
 
     def _kept(self, logits: Tensor, history: Tensor | None) -> Tensor:
-        likely = _probs(logits) >= self._cutoff(logits)
+        likely = probs_of(logits) >= self._cutoff(logits)
         return likely | (logits == logits.amax(-1, keepdim=True))
 
     def _removal_notes(self, before: Tensor, after: Tensor) -> tuple[str, ...]:
-        below = _probs(before).amax(-1, keepdim=True) < self._cutoff(before)
+        below = probs_of(before).amax(-1, keepdim=True) < self._cutoff(before)
         return ("kept_most_likely",) if bool(below.any()) else ()
 
 
@@ -337,7 +255,7 @@ class EtaCutoff(EpsilonCutoff):
     name = "eta_cutoff"
 
     def _cutoff(self, logits: Tensor) -> Tensor | float:
-        flatness = (-_entropy(_log_probs(logits))).exp()
+        flatness = (-entropy_of(log_probs_of(logits))).exp()
         return (math.sqrt(self.epsilon) * flatness).clamp(max=self.epsilon)
 
 
@@ -368,78 +286,3 @@ def apply(
         if processor.active:
             before, logits = logits, processor(logits, history)
             yield processor, before, logits
-
-
-def nucleus_size(cumulative: Tensor, p: Tensor) -> Tensor:
-    """How many tokens hold probability `p`: the first sum that reaches p - `TOLERANCE`, at least one.
-
-    `cumulative` (..., n): float64 sums, most likely token first; `p` (..., q) -> counts (..., q).
-    """
-    return (torch.searchsorted(cumulative, p - TOLERANCE) + 1).clamp(max=cumulative.shape[-1])
-
-
-def _fewest(scores: Tensor, probs: Tensor, p: float) -> tuple[Tensor, Tensor]:
-    """The fewest tokens, highest score first, that hold `p`: how many, and the last one's score; (..., 1) each."""
-    wanted = probs.new_full((*probs.shape[:-1], 1), p)
-    for head in HEADS:
-        best, ids = scores.topk(min(head, scores.shape[-1]), dim=-1)
-        cumulative = probs.gather(-1, ids).cumsum(-1)
-        if bool((cumulative[..., -1:] >= wanted - TOLERANCE).all()):
-            break
-    count = nucleus_size(cumulative, wanted)
-    return count, best.gather(-1, count - 1)
-
-
-def _highest(logits: Tensor, count: Tensor | int, border: Tensor) -> Tensor:
-    """Mask of the `count` highest, given the last one's value; of those equal to it, the lowest ids."""
-    kept = logits >= border
-    if bool((kept.sum(-1, keepdim=True) <= count).all()):
-        return kept
-    above = logits > border
-    level = logits == border
-    return above | (level & (level.cumsum(-1) <= count - above.sum(-1, keepdim=True)))
-
-
-def _most_likely(logits: Tensor) -> Tensor:
-    """Mask of one token: the highest, of equals the lowest id."""
-    mask = torch.zeros_like(logits, dtype=torch.bool)
-    return mask.scatter_(-1, logits.argmax(-1, keepdim=True), True)
-
-
-def _finite(changed: Tensor, logits: Tensor) -> Tensor:
-    """`changed` in the type of `logits`, finite just where `logits` is."""
-    limits = torch.finfo(logits.dtype)
-    return changed.clamp(limits.min, limits.max).to(logits.dtype).masked_fill(logits.isneginf(), -math.inf)
-
-
-def _within(ids: Tensor | None, logits: Tensor) -> Tensor:
-    """`ids` as (..., S) for the rows of `logits`, each id beyond the vocabulary made V."""
-    ids = torch.empty(0, dtype=torch.long) if ids is None else ids
-    return ids.to(logits.device).clamp(max=logits.shape[-1]).expand(*logits.shape[:-1], -1)
-
-
-def _counts(ids: Tensor | None, logits: Tensor) -> Tensor:
-    """How often each token of the vocabulary is in `ids` (..., S); (..., V)."""
-    ids = _within(ids, logits)
-    counts = torch.zeros(*logits.shape[:-1], logits.shape[-1] + 1, dtype=torch.long, device=logits.device)
-    return counts.scatter_add_(-1, ids, torch.ones_like(ids))[..., :-1]
-
-
-def _probs(logits: Tensor) -> Tensor:
-    return logits.softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
-
-
-def _log_probs(logits: Tensor) -> Tensor:
-    return logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
-
-
-def _entropy(log_probs: Tensor) -> Tensor:
-    """In nats, (..., 1); a token of probability 0 adds nothing."""
-    return -(log_probs * log_probs.exp()).nansum(-1, keepdim=True)
-
-
-def _if_tied(before: Tensor, after: Tensor) -> tuple[str, ...]:
-    removed = after.isneginf()
-    lowest_kept = before.masked_fill(removed, math.inf).amin(-1)
-    highest_removed = before.masked_fill(~removed, -math.inf).amax(-1)
-    return ("tie_broken",) if bool((lowest_kept == highest_removed).any()) else ()

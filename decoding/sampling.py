@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,8 +15,8 @@ from decoding.observe import Law
 from decoding.settings import SampleSettings
 from decoding.trace import Draw, ForcedDraw, SampleStep, Token
 
-FIRST_RANKS = 1024
-"""A direct scan almost always ends among the likeliest; the rest is sorted only where it does not."""
+HEADS = (256, 4096, sys.maxsize)
+"""How many of the likeliest tokens to sort for a direct scan, tried in turn: it almost always ends early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ def logits_after(model: LanguageModel, ids: Sequence[int]) -> Tensor:
     return _plain(logits)
 
 
+@torch.inference_mode()
 def decide(
     logits: Tensor,
     history: Tensor,
@@ -98,7 +100,7 @@ def process(logits: Tensor, history: Tensor, settings: SampleSettings, position:
     """The model's law, then the law after each processor, in the order of the settings."""
     laws = [observe.law(_plain(logits), position)]
     for processor in settings.processors:
-        laws.append(observe.law(processor(laws[-1].logits, history), position))
+        laws.append(observe.processed(laws[-1], processor, history, position))
     return laws
 
 
@@ -107,28 +109,23 @@ def _plain(logits: Tensor) -> Tensor:
     return logits.detach().cpu() if logits.dtype == torch.float64 else logits.detach().float().cpu()
 
 
-def ranked(of: Law, count: int | None = None) -> tuple[Tensor, Tensor]:
+def ranked(of: Law, count: int = sys.maxsize) -> tuple[Tensor, Tensor]:
     """Ids and probabilities (float64) of the `count` likeliest kept tokens, lowest id first on ties."""
-    kept = torch.arange(of.logits.numel()) if of.kept is None else of.kept
-    logits = of.logits[kept]
-    if count is not None and count < kept.numel():
-        near = logits.topk(count).indices.sort().values
-        kept, logits = kept[near], logits[near]
-    order = logits.sort(descending=True, stable=True).indices
-    ids = kept[order]
-    return ids, of.probs(ids)
+    places = observe.likeliest(of, count)
+    return of.ids(places), (of.logits[places].double() - of.log_z).exp()
 
 
 def _argmax(of: Law, uniforms: Uniforms, position: int, token: Callable[[int], Token]) -> tuple[int, Draw]:
-    winner, work = samplers.argmax(of.logits)
-    return winner, observe.argmax_draw(of.logits, winner, work, token)
+    place, work = samplers.argmax(of.logits)
+    return int(of.ids(torch.tensor(place))), observe.argmax_draw(of, place, work, token)
 
 
 def _direct(of: Law, uniforms: Uniforms, position: int, token: Callable[[int], Token]) -> tuple[int, Draw]:
     uniform = float(uniforms.at(position, 1))
-    ids, probs = ranked(of, FIRST_RANKS)
-    if len(ids) < of.kept_count and float(probs.sum()) <= uniform:
-        ids, probs = ranked(of)
+    for head in HEADS:
+        ids, probs = ranked(of, head)
+        if len(ids) == of.kept_count or uniform < float(probs.sum()):
+            break
     index, draw = samplers.direct(probs, uniform)
     return int(ids[index]), draw
 
@@ -148,11 +145,10 @@ def _alias(of: Law, uniforms: Uniforms, position: int, token: Callable[[int], To
 
 
 def _gumbel(of: Law, uniforms: Uniforms, position: int, token: Callable[[int], Token]) -> tuple[int, Draw]:
-    ids = torch.arange(of.logits.numel()) if of.kept is None else of.kept
-    logits = of.logits[ids].double()
-    noise = uniforms.at(position, ids.numel())
-    index, work = samplers.gumbel_max(logits, noise)
-    return int(ids[index]), observe.gumbel_draw(logits, ids, noise, work, token)
+    noise = uniforms.at(position, of.kept_count)
+    place, work = samplers.gumbel_max(of.logits, noise)
+    ids = of.ids(torch.arange(of.kept_count))
+    return int(ids[place]), observe.gumbel_draw(of.logits, ids, noise, work, token)
 
 
 DRAWERS: dict[str, Callable[[Law, Uniforms, int, Callable[[int], Token]], tuple[int, Draw]]] = {

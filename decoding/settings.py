@@ -9,11 +9,12 @@ from typing import Any
 
 from decoding import processors as rules
 from decoding.errors import UserError
-from decoding.processors import Processor
+from decoding.processor_base import Processor, check_number
 from decoding.samplers import SAMPLERS
 
 TOP_LIMIT = 50
 """Most alternatives recorded per step and law."""
+MAX_NEW_TOKENS = 1_000_000
 MAX_SEED = 2**63 - 1
 
 
@@ -35,10 +36,15 @@ class Limits:
         return cls(**{field_: int(value) for field_, value in given.items()})
 
 
-def check_int(name: str, value: Any, low: int, high: int) -> None:
-    """Raise UserError unless `value` is an int in [low, high]."""
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise UserError("out_of_range", name=name, value=value, limit=f"{low} … {high}")
+def check_int(name: str, value: Any, low: int, high: int) -> int:
+    """`value` as an int; raises UserError unless it is a whole number in [low, high]."""
+    return int(check_number(name, value, low, high, f"{low} … {high}", whole=True))
+
+
+def check_name(name: str, value: Any, known: Sequence[str]) -> None:
+    """Raise UserError unless `value` is one of the names known."""
+    if not isinstance(value, str) or value not in known:
+        raise UserError("unknown_choice", name=name, value=str(value)[:40], choices=", ".join(known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +62,17 @@ class SampleSettings:
     forced: Mapping[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_int("max_new_tokens", self.max_new_tokens, 1, 1_000_000)
-        check_int("top", self.top, 1, TOP_LIMIT)
-        choices = ("argmax", *SAMPLERS)
-        if self.sampler not in choices:
-            raise UserError("unknown_choice", name="sampler", value=self.sampler, choices=", ".join(choices))
+        """Check the values. Raises UserError (`not_a_number`, `out_of_range`, `unknown_choice`)."""
+        names = [processor.name for processor in self.processors]
+        assert len(set(names)) == len(names), "each processor once: a header records them by name"
+        check_name("sampler", self.sampler, SAMPLERS)
+        forced = {
+            check_int("forced", position, 0, MAX_NEW_TOKENS - 1): check_int("forced", token, 0, MAX_SEED)
+            for position, token in self.forced.items()
+        }
+        object.__setattr__(self, "max_new_tokens", check_int("max_new_tokens", self.max_new_tokens, 1, MAX_NEW_TOKENS))
+        object.__setattr__(self, "top", check_int("top", self.top, 1, TOP_LIMIT))
+        object.__setattr__(self, "forced", forced)
 
     @property
     def method(self) -> str:
@@ -97,35 +109,35 @@ def sample_settings(
     `order` lists processors to apply first, in that order; those it leaves out follow in the usual order.
     Raises UserError on an unknown name or a value out of range.
     """
-    known = ", ".join(rules.DEFAULT_ORDER)
     for name in (*options, *order):
-        if name not in rules.REGISTRY:
-            raise UserError("unknown_choice", name="processor", value=name, choices=known)
+        check_name("processor", name, rules.DEFAULT_ORDER)
     names = dict.fromkeys((*order, *rules.DEFAULT_ORDER))
     made = [rules.REGISTRY[name](options[name]) for name in names if options.get(name) is not None]
     active = tuple(processor for processor in made if processor.active)
     return SampleSettings(active, sampler, max_new_tokens, top, dict(forced or {}))
 
 
-def check_seed(seed: Any) -> None:
-    """Raise UserError unless `seed` is an int from 0 to 2^63 - 1."""
-    check_int("seed", seed, 0, MAX_SEED)
+def check_seed(seed: Any) -> int:
+    """`seed` as an int; raises UserError unless it is a whole number from 0 to 2^63 - 1."""
+    return check_int("seed", seed, 0, MAX_SEED)
 
 
 def settings_from(plain: Mapping[str, Any], forced: Mapping[int, int] | None = None) -> SampleSettings:
     """The settings a trace's header records, with more tokens `forced` at their positions.
 
-    Tokens forced after the last of those positions are dropped: a branch there makes them moot.
+    Tokens forced after the first of those positions are dropped: a branch there makes them moot.
+    Raises UserError where the record holds a name or a value that settings cannot have.
     """
-    options = {name: value for name, value in plain.items() if name in rules.REGISTRY}
-    old = {int(position): token for position, token in dict(plain.get("forced", {})).items()}
+    options = dict(plain)
+    order, old = options.pop("order", ()), options.pop("forced", {})
+    if not isinstance(order, (list, tuple)) or not isinstance(old, Mapping):
+        raise UserError("trace_broken", where="header.settings", why="order is not a list, or forced is not an object")
+    kept = {_position(position): token for position, token in old.items()}
     if forced:
-        old = {position: token for position, token in old.items() if position < min(forced)}
-    return sample_settings(
-        sampler=plain["sampler"],
-        max_new_tokens=plain["max_new_tokens"],
-        top=plain["top"],
-        order=tuple(plain.get("order", ())),
-        forced={**old, **(forced or {})},
-        **options,
-    )
+        kept = {position: token for position, token in kept.items() if position < min(forced)}
+    return sample_settings(order=tuple(order), forced={**kept, **(forced or {})}, **options)
+
+
+def _position(text: Any) -> Any:
+    """JSON writes the keys of an object as text."""
+    return int(text) if isinstance(text, str) and text.isdecimal() and len(text) < 20 else text

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 from torch import Tensor
 from transformers.generation import logits_process as reference
 
-from decoding import processors as ours
+from decoding import ranking
 from decoding.errors import UserError
+from decoding.processor_base import NOTES
 from decoding.processors import (
     DEFAULT_ORDER,
-    NOTES,
     REGISTRY,
-    TOLERANCE,
     EpsilonCutoff,
     EtaCutoff,
     Filter,
@@ -379,9 +378,9 @@ def test_top_p_is_its_definition(logits: Tensor, p: float) -> None:
     for i in ranked:
         expected.append(i)
         total += law[i]
-        if total >= p - TOLERANCE:
+        if total >= p - ranking.TOLERANCE:
             break
-    assume(abs(total - (p - TOLERANCE)) > 1e-12)
+    assume(abs(total - (p - ranking.TOLERANCE)) > 1e-12)
     assert kept(TopP(p)(logits)) == (sorted(expected) if p < 1 else kept(logits))
 
 
@@ -392,7 +391,7 @@ def test_a_partial_sort_gives_what_a_full_sort_gives(
 ) -> None:
     logits = torch.randn(20_000, generator=torch.Generator().manual_seed(1)).mul(scale).round(decimals=2)
     partial = processor(logits)
-    monkeypatch.setattr(ours, "HEADS", (len(logits),))
+    monkeypatch.setattr(ranking, "HEADS", (len(logits),))
     assert torch.equal(processor(logits), partial)
     assert torch.equal(processor(torch.stack([logits, logits * 9]))[0], partial)
 

@@ -58,10 +58,14 @@ RULES = (
     Rule(
         "the maths imports torch only and is pure",
         files=(
+            *("decoding/ranking.py", "decoding/processor_base.py"),
             *("decoding/processors.py", "decoding/processors/*.py", "decoding/samplers.py", "decoding/samplers/*.py"),
             *("decoding/beam/pruning.py", "decoding/speculative/verification.py", "decoding/speculative/tree.py"),
         ),
-        only=("torch", "decoding.errors", "decoding.trace", "decoding.processors", "decoding.speculative.tree"),
+        only=(
+            *("torch", "decoding.errors", "decoding.trace", "decoding.ranking", "decoding.processor_base"),
+            *("decoding.processors", "decoding.speculative.tree"),
+        ),
         pure=True,
     ),
     Rule(

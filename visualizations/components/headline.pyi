@@ -12,7 +12,15 @@ from gradio.events import Dependency
 class Headline(gr.HTML):
     """Static words of ours."""
 
-    def __init__(self, question: str = "", sentence: str = "", jump: str = "", *, html_template: str | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        question: str = "",
+        sentence: str = "",
+        jump: str = "",
+        *,
+        html_template: str | None = None,
+        **options: Any,
+    ) -> None:
         if html_template is None:
             html_template = (
                 f'<div class="lab-headline"><h1>{escape(question)}</h1><p>{escape(sentence)}</p>'

@@ -117,10 +117,12 @@ def _sliders(sliders: Sequence[ViewSlider]) -> str:
 
 
 def _slider(slider: ViewSlider) -> str:
+    label = escape(slider.label)
     return (
-        f'<label class="lab-slider"><span>{escape(slider.label)}</span><output>{slider.value}</output>'
-        f'<input type="range" name="{slider.name}" min="{slider.low}" max="{slider.high}" step="{slider.step}" '
-        f'value="{slider.value}" data-digits="{slider.digits}"></label>'
+        f'<div class="lab-slider"><span aria-hidden="true">{label}</span>'
+        f'<output aria-hidden="true">{slider.value}</output>'
+        f'<input type="range" name="{slider.name}" aria-label="{label}" min="{slider.low}" max="{slider.high}" '
+        f'step="{slider.step}" value="{slider.value}" data-digits="{slider.digits}"></div>'
     )
 
 

@@ -42,10 +42,14 @@ def size(view: View, height: float, right: float) -> tuple[float, float]:
     return max(40.0, view.width - LEFT - right), height - TOP - BOTTOM
 
 
-def at(temperatures: Sequence[float], values: Sequence[float], temperature: float) -> tuple[float, bool]:
-    """The value at T, and whether T is on the grid (else it lies on the line drawn between two points)."""
-    exact = bool(np.min(np.abs(np.asarray(temperatures) - temperature)) < 1e-9)
-    return float(np.interp(temperature, temperatures, values)), exact
+def at(temperatures: Sequence[float], values: Sequence[float], temperature: float) -> float:
+    """The value at T, on the line drawn between two points of the grid."""
+    return float(np.interp(temperature, temperatures, values))
+
+
+def on_grid(temperatures: Sequence[float], temperature: float) -> bool:
+    """Whether T is a point of the grid, so that a value there is exact."""
+    return any(abs(point - temperature) < 1e-9 for point in temperatures)
 
 
 def cursor(view: View, temperature: float) -> list[dict[str, Any]]:

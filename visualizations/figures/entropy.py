@@ -23,7 +23,8 @@ SPOTS = (
 
 def entropy_curve(effects: Effects, view: View, temperature: float, entropy: float | None = None) -> Figure:
     """Entropy against T with its value at the cursor; `entropy` is that value where T is off the grid."""
-    bits, exact = curves.at(effects.temperatures, effects.entropies, temperature)
+    bits = curves.at(effects.temperatures, effects.entropies, temperature)
+    exact = curves.on_grid(effects.temperatures, temperature)
     total = vocabulary(effects)
     most = math.log2(total) if total > 1 else 0.0
     top = max(max(effects.entropies), most, 0.1) * 1.12
@@ -40,9 +41,9 @@ def entropy_curve(effects: Effects, view: View, temperature: float, entropy: flo
         curves.cursor_label(view, temperature, low, high, wide, RIGHT),
         curves.note(view, temperature, bits, f"<b>{value}</b>", xshift=dx, yshift=dy, xanchor=anchor),
     ]
+    data = [_line(effects, view)]
     if most:
-        dash = {"color": view.color("soft"), "width": 1, "dash": "4px,3px"}
-        shapes.append({"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": most, "y1": most, "line": dash})
+        data.append(base.lines([((low, most), (high, most))], view.color("soft"), 1, "4px,3px"))
         notes.append(_most(view, (temperature - low) * scale[0], wide, most, total))
     frame = curves.frame(
         view,
@@ -53,9 +54,8 @@ def entropy_curve(effects: Effects, view: View, temperature: float, entropy: flo
         shapes=shapes,
         annotations=notes,
     )
-    line_data = _line(effects, view)
-    numbers = [effects.temperatures, effects.entropies]
-    return curves.keyed([line_data], frame, numbers, ["H", view.theme, line_data["hovertemplate"]])
+    numbers = [effects.temperatures, effects.entropies, [most]]
+    return curves.keyed(data, frame, numbers, ["H", view.theme, data[0]["hovertemplate"]])
 
 
 def vocabulary(effects: Effects) -> int:
@@ -118,7 +118,8 @@ def _most(view: View, cursor: float, wide: float, most: float, total: int) -> di
 
 def entropy_caption(effects: Effects, view: View, temperature: float, entropy: float | None = None) -> Caption:
     """The entropy now, what it is like, and what it means."""
-    bits, exact = curves.at(effects.temperatures, effects.entropies, temperature)
+    bits = curves.at(effects.temperatures, effects.entropies, temperature)
+    exact = curves.on_grid(effects.temperatures, temperature)
     choices = 2 ** (bits if entropy is None else entropy)
     said = f"{choices:.1f}" if choices < 10 else number(round(choices))
     values = {"t": f"{temperature:.2f}", "bits": _bits(bits, exact, entropy), "choices": said}

@@ -41,7 +41,7 @@ def kept_heatmap(effects: Effects, view: View, temperature: float, top_p: float,
             tickformat=".1f",
             title=curves.title(view, "heatmap.axis"),
         ),
-        shapes=_cross(view, temperature, top_p),
+        shapes=_cross(effects, view, temperature, top_p),
         annotations=_notes(effects, view, temperature, top_p, count),
     )
     numbers = [effects.temperatures, effects.top_ps, effects.kept]
@@ -72,6 +72,7 @@ def _cells(effects: Effects, view: View, most: int) -> base.Trace:
         "colorbar": {
             **{"thickness": 10, "outlinewidth": 0, "len": 1, "y": 0.5, "x": 1, "xpad": 10, "ypad": 0},
             **{"tickvals": [math.log10(n) for n in ticks], "ticktext": [number(n) for n in ticks], "ticks": ""},
+            "title": {**curves.title(view, "heatmap.bar"), "side": "top"},
             "tickfont": {"family": SANS, "size": SMALL, "color": view.color("soft")},
         },
     }
@@ -91,16 +92,15 @@ def _at(effects: Effects, temperature: float, top_p: float) -> int:
     return effects.kept[k][j]
 
 
-def _cross(view: View, temperature: float, top_p: float) -> list[dict[str, Any]]:
+def _cross(effects: Effects, view: View, temperature: float, top_p: float) -> list[dict[str, Any]]:
     """Lines of ink on wider lines of the panel's colour: seen on any cell."""
-    made: list[dict[str, Any]] = []
-    for color, width in ((view.color("panel"), 3), (view.color("ink"), 1.2)):
-        line = {"color": color, "width": width}
-        across = {"xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": top_p, "y1": top_p}
-        up = {"xref": "x", "yref": "paper", "x0": temperature, "x1": temperature, "y0": 0, "y1": 1}
-        made += [{"type": "line", **across, "line": line}, {"type": "line", **up, "line": line}]
-    made.append(curves.dot(view, temperature, top_p, view.color("ink"), 5))
-    return made
+    (left, right), (low, high) = _edges(effects.temperatures), _edges(effects.top_ps)
+    path = f"M{left},{top_p}L{right},{top_p}M{temperature},{low}L{temperature},{high}"
+    made: list[dict[str, Any]] = [
+        {"type": "path", "path": path, "xref": "x", "yref": "y", "line": {"color": view.color(role), "width": width}}
+        for role, width in (("panel", 3), ("ink", 1.2))
+    ]
+    return [*made, curves.dot(view, temperature, top_p, view.color("ink"), 5)]
 
 
 def _notes(effects: Effects, view: View, temperature: float, top_p: float, count: int) -> list[dict[str, Any]]:
@@ -111,11 +111,9 @@ def _notes(effects: Effects, view: View, temperature: float, top_p: float, count
     above = (high - top_p) / (high - low) * tall > 34
     box: dict[str, Any] = {"bgcolor": view.color("panel"), "borderpad": 3, "xanchor": "left" if at_right else "right"}
     shift: dict[str, Any] = {"xshift": 10 if at_right else -10, "yshift": 16 if above else -16}
-    bar = curves.note(view, 1, 0, view.text("heatmap.bar"), color="soft", xref="paper", yref="paper")
     return [
         curves.note(view, temperature, top_p, f"<b>{label}</b>", **box, **shift),
         curves.cursor_label(view, temperature, left, right, wide, RIGHT),
-        {**bar, "xanchor": "left", "yanchor": "top", "xshift": 10, "yshift": -6},
     ]
 
 

@@ -12,7 +12,6 @@ from visualizations.figures.style import (
     View,
     mix,
     percent,
-    percent_label,
     quoted,
     short,
     spread,
@@ -25,10 +24,11 @@ from visualizations.figures.words import Caption, caption
 HEIGHT = 320
 GAP = 16
 """Least distance of two names, px."""
-HAIR, SWATCH = 14, 20
+HAIR, SAMPLE = 14, 20
 """Width of a hair from a line's end, and of the sample of the line before its name, px."""
 TOP = 1.02
 """Highest probability of the axis: a little air above 100 %."""
+TICKS = ["0", "25 %", "50 %", "75 %", "100 %"]
 DASHES = ("solid", "7px,3px", "2px,2px", "9px,3px,2px,3px")
 
 
@@ -38,35 +38,37 @@ def temperature_curves(effects: Effects, view: View, temperature: float, top_n: 
     limit = 9 if view.narrow else 14
     labels = [token_label(token.text, limit) for token in effects.tokens[:count]]
     widest = max(text_px(short(visible(t.text), limit), SMALL, mono=True) for t in effects.tokens[:count])
-    values = [curves.at(effects.temperatures, effects.probs[i], temperature) for i in range(count)]
-    read = not view.narrow and all(exact for _, exact in values)
-    right = HAIR + SWATCH + 8 + widest + (68 if not view.narrow else 0)
+    right = HAIR + SAMPLE + 13 + widest
+    wide, _ = curves.size(view, HEIGHT, right)
     data = [_line(effects, i, label, view, count) for i, label in enumerate(labels)]
-    shapes = curves.cursor(view, temperature)
-    for i, (value, _) in enumerate(values):
-        shapes.append(curves.dot(view, temperature, value, _color(view, i, count), 4))
-    places = _places(effects, view, count)
-    shapes += [shape for i in range(count) for shape in _leader(effects, view, i, count, places[i])]
+    data += _names(effects, labels, view)
     low, high = effects.temperatures[0], effects.temperatures[-1]
-    wide = curves.size(view, HEIGHT, right)[0]
-    notes = [curves.cursor_label(view, temperature, low, high, wide, right)]
-    for i, label in enumerate(labels):
-        shown = percent_label(values[i][0]) if read else ""
-        notes += _name(view, label, shown, places[i], _color(view, i, count), right)
+    share = wide / (wide + right)
     frame = curves.frame(
         view,
         HEIGHT,
-        right,
-        xaxis=curves.temperature_axis(view, effects.temperatures),
+        0,
+        xaxis={**curves.temperature_axis(view, effects.temperatures), "domain": [0, share]},
+        xaxis2=base.axis(0, right, domain=[share, 1], anchor="y"),
         yaxis=base.ruled(
             view, 0, TOP, tickvals=[0, 0.25, 0.5, 0.75, 1], ticktext=["0", "25 %", "50 %", "75 %", "100 %"]
         ),
-        shapes=shapes,
-        annotations=notes,
+        shapes=[*curves.cursor(view, temperature), _dots(effects, view, temperature, count)],
+        annotations=[curves.cursor_label(view, temperature, low, high, wide, right)],
         hovermode="x unified",
     )
     ids = [token.id for token in effects.tokens[:count]]
-    return curves.keyed(data, frame, [effects.temperatures, effects.probs, ids], ["p", view.theme, *labels])
+    return curves.keyed(data, frame, [effects.temperatures, effects.probs, ids], ["p", view.theme, right, *labels])
+
+
+def _dots(effects: Effects, view: View, temperature: float, count: int) -> dict[str, Any]:
+    """Where the cursor meets the lines, as one shape: it moves in one stroke."""
+    _, tall = curves.size(view, HEIGHT, 0)
+    heights = [curves.at(effects.temperatures, effects.probs[i], temperature) / TOP * tall for i in range(count)]
+    path = "".join(f"M-4.5,{y:.1f}L0,{y + 4.5:.1f}L4.5,{y:.1f}L0,{y - 4.5:.1f}Z" for y in heights)
+    where = {"xref": "x", "yref": "y", "xsizemode": "pixel", "ysizemode": "pixel", "xanchor": temperature, "yanchor": 0}
+    line = {"color": view.color("panel"), "width": 1.2}
+    return {"type": "path", "path": path, **where, "fillcolor": view.color("kept"), "line": line}
 
 
 def _color(view: View, index: int, count: int) -> str:
@@ -99,40 +101,31 @@ def _places(effects: Effects, view: View, count: int) -> list[float]:
     return [place for _, place in sorted(zip(order, found, strict=True))]
 
 
-def _leader(effects: Effects, view: View, index: int, count: int, place: float) -> list[dict[str, Any]]:
-    """From the line's end a hair to its name, and before the name a sample of the line."""
+def _names(effects: Effects, labels: list[str], view: View) -> list[base.Trace]:
+    """From each line's end a hair to its name, and before the name a sample of the line."""
     _, tall = curves.size(view, HEIGHT, 0)
-    end = effects.probs[index][-1]
-    rise = place - end / TOP * tall
-    where = {"xref": "paper", "yref": "y", "xsizemode": "pixel", "ysizemode": "pixel", "xanchor": 1, "yanchor": end}
-    color = _color(view, index, count)
-    sample = {"color": color, "width": 2.6 if index == 0 else 1.8, "dash": DASHES[index % len(DASHES)]}
-    return [
-        {
-            "type": "line",
-            **where,
-            **{"x0": 1, "y0": 0, "x1": HAIR, "y1": rise},
-            "line": {"color": mix(color, view.color("panel"), 0.55), "width": 1},
-        },
-        {"type": "line", **where, **{"x0": HAIR, "y0": rise, "x1": HAIR + SWATCH, "y1": rise}, "line": sample},
-    ]
+    count = len(labels)
+    hairs, samples, names = [], [], []
+    for i, place in enumerate(_places(effects, view, count)):
+        y = place / tall * TOP
+        hairs.append([(1, effects.probs[i][-1]), (HAIR, y)])
+        sample, dash = [[(HAIR, y), (HAIR + SAMPLE, y)]], DASHES[i % len(DASHES)]
+        samples.append(base.lines(sample, _color(view, i, count), _width(i), dash, xaxis="x2"))
+        names.append((HAIR + SAMPLE + 5, y, labels[i]))
+    joined = base.lines(hairs, mix(view.color("soft"), view.color("panel"), 0.5), 1, xaxis="x2")
+    colors = [mix(_color(view, i, count), view.color("ink"), 0.35) for i in range(count)]
+    return [joined, *samples, {**base.texts(names, colors, size=SMALL, mono=True), "xaxis": "x2"}]
 
 
-def _name(view: View, label: str, value: str, place: float, color: str, right: float) -> list[dict[str, Any]]:
-    """The token, and where there is room its probability at the cursor."""
-    at: dict[str, Any] = {"xref": "paper", "yref": "paper", "yshift": place, "yanchor": "middle", "mono": True}
-    name = curves.note(view, 1, 0, label, xanchor="left", xshift=HAIR + SWATCH + 4, **at)
-    name["font"]["color"] = mix(color, view.color("ink"), 0.35)
-    if not value:
-        return [name]
-    return [name, curves.note(view, 1, 0, value, color="soft", xanchor="right", xshift=right - 2, **at)]
+def _width(index: int) -> float:
+    return 2.6 if index == 0 else 1.8
 
 
 def temperature_caption(effects: Effects, view: View, temperature: float) -> Caption:
     """What T does to the most likely token, then to all."""
-    now, exact = curves.at(effects.temperatures, effects.probs[0], temperature)
-    own, _ = curves.at(effects.temperatures, effects.probs[0], 1.0)
-    shown = percent(now) if exact else f"≈ {percent(now)}"
+    now = curves.at(effects.temperatures, effects.probs[0], temperature)
+    own = curves.at(effects.temperatures, effects.probs[0], 1.0)
+    shown = percent(now) if curves.on_grid(effects.temperatures, temperature) else f"≈ {percent(now)}"
     values = {"t": f"{temperature:.2f}", "token": quoted(effects.tokens[0].text), "prob": shown, "own": percent(own)}
     return caption(
         view.text("temperature.title"), [view.text("temperature.now", **values), view.text("temperature.why")], view
