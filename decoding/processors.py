@@ -23,6 +23,7 @@ from torch import Tensor
 from decoding.processor_base import Filter, Processor, tie_notes
 from decoding.ranking import (
     clamp_finite,
+    count_ids,
     entropy_of,
     fewest,
     highest,
