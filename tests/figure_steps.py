@@ -28,41 +28,10 @@ from decoding.trace import (
     Token,
 )
 
-WORDS = [
-    "they",
-    "it",
-    "you",
-    "everyone",
-    "we",
-    "people",
-    "there",
-    "the",
-    "when",
-    "that",
-    "in",
-    "your",
-    "how",
-    "seeing",
-    "having",
-    "being",
-    "I",
-    "knowing",
-    "all",
-    "getting",
-    "watching",
-    "reading",
-    "everything",
-    "nothing",
-    "outside",
-    "always",
-    "perhaps",
-    "umbrellas",
-    "雨天",
-    "我很好",
-    "😊",
-    "internationalization",
-]
-TEXTS = [" " + word for word in WORDS[:28]] + ["雨天", " 我很好", "😊", " internationalization", "\n", "\t\t", "   "]
+WORDS = """they it you everyone we people there the when that in your how seeing having being I knowing all getting
+watching reading everything nothing outside always perhaps umbrellas"""
+TEXTS = [" " + word for word in WORDS.split()]
+TEXTS += ["雨天", " 我很好", "😊", " internationalization", "\n", "\t\t", "   "]
 NASTY = [
     "a<b<c",
     '"><img src=x onerror=alert(1)>',

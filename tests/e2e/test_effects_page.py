@@ -63,7 +63,7 @@ def test_a_step_of_a_run_opens_by_its_address(browse: Opener) -> None:
     settled(page)
     page.get_by_role("link", name="Temperature and top-p at this step").click()
     page.wait_for_url("**/effects?run=*&step=1")
-    expect(page.locator(".lab-about")).to_contain_text("Seed 8")
+    expect(page.locator(".lab-about")).to_contain_text("Seed 4")
     settled(page)
     expect(page.locator("[data-panel=law] .lab-title")).to_be_visible()
 

@@ -38,6 +38,13 @@ def test_run_streams_the_bundled_model_and_repeats_itself(browse: Opener) -> Non
     assert text(page) == first
 
 
+def test_the_recorded_run_is_what_run_gives(browse: Opener) -> None:
+    page = browse("sampling")
+    recorded = text(page), page.locator(".lab-about").inner_text()
+    run(page)
+    assert (text(page), page.locator(".lab-about").inner_text()) == recorded
+
+
 def test_the_toy_run_ends_at_its_end_token(browse: Opener) -> None:
     page = toy(browse)
     choose(page, "Sampler", "Greedy (argmax)")
@@ -212,7 +219,7 @@ def test_the_saved_file_is_the_whole_run(browse: Opener) -> None:
 def test_the_order_of_the_rules_changes_what_is_kept(browse: Opener) -> None:
     page = toy(browse)
     page.get_by_label("number input for Temperature (1 is off)").fill("0.5")
-    page.get_by_label("number input for Top-p (1 is off)").fill("0.6")
+    page.get_by_label("number input for Top-p (1 is off)").fill("0.55")
     page.keyboard.press("Tab")
     run(page)
     page.locator(".lab-token").first.click()

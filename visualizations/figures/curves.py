@@ -28,13 +28,15 @@ def frame(view: View, height: float, right: float, **more: Any) -> dict[str, Any
 def temperature_axis(view: View, temperatures: Sequence[float]) -> dict[str, Any]:
     """T, with a tick at each half or whole."""
     ticks = {"tick0": 0, "dtick": 1 if view.narrow else 0.5}
-    return base.ruled(view, temperatures[0], temperatures[-1], **ticks, title=title(view, "curves.temperature"))
+    hover = {"unifiedhovertitle": {"text": view.text("curves.cursor", t="%{x:.2f}")}}
+    named = title(view, "curves.temperature", standoff=6)
+    return base.ruled(view, temperatures[0], temperatures[-1], **ticks, **hover, title=named)
 
 
-def title(view: View, key: str) -> dict[str, Any]:
-    """An axis title."""
+def title(view: View, key: str, **more: Any) -> dict[str, Any]:
+    """The title of an axis."""
     font = {"family": SANS, "size": SMALL, "color": view.color("soft")}
-    return {"text": view.text(key), "font": font, "standoff": 6}
+    return {"text": view.text(key), "font": font, **more}
 
 
 def size(view: View, height: float, right: float) -> tuple[float, float]:
@@ -69,13 +71,16 @@ def cursor(view: View, temperature: float) -> list[dict[str, Any]]:
     ]
 
 
-def cursor_label(view: View, temperature: float, low: float, high: float, wide: float, right: float) -> dict[str, Any]:
-    """`T = 0.70` above the plot area, kept inside the figure; `wide` and `right` as given to `frame`, px."""
+def cursor_label(
+    view: View, temperature: float, low: float, high: float, wide: float, right: float, value: str = ""
+) -> dict[str, Any]:
+    """`T = 0.70 · value` above the plot area, kept inside the figure; `wide` and `right` as given to `frame`, px."""
     label = view.text("curves.cursor", t=f"{temperature:.2f}")
-    half = text_px(label, SMALL, mono=True) / 2
+    half = text_px(label + value, SMALL, mono=True) / 2
     center = (temperature - low) / ((high - low) or 1) * wide
     shift = max(0.0, half - LEFT - center) - max(0.0, center + half - wide - right)
-    return note(view, temperature, 1, label, yref="paper", yanchor="bottom", yshift=2, xshift=shift, mono=True)
+    said = f"{label}<b>{value}</b>" if value else label
+    return note(view, temperature, 1, said, yref="paper", yanchor="bottom", yshift=2, xshift=shift, mono=True)
 
 
 def note(

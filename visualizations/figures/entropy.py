@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 from decoding.trace import Effects
@@ -14,11 +12,6 @@ from visualizations.figures.words import Caption, caption
 
 HEIGHT = 240
 RIGHT = 16
-SPOTS = (
-    *((12, -14), (12, 12), (-12, 14), (12, 26), (-12, 28), (12, -28), (-12, -16)),
-    *((32, 4), (44, 4), (60, 4), (80, 6), (-12, -30), (-12, -46), (-12, -62), (-12, 42), (12, 42)),
-)
-"""Where a label may stand, from the dot it names, px right and up; the first free one is taken."""
 
 
 def entropy_curve(effects: Effects, view: View, temperature: float, entropy: float | None = None) -> Figure:
@@ -28,30 +21,21 @@ def entropy_curve(effects: Effects, view: View, temperature: float, entropy: flo
     total = vocabulary(effects)
     most = math.log2(total) if total > 1 else 0.0
     top = max(max(effects.entropies), most, 0.1) * 1.12
-    value = view.text("entropy.value", bits=_bits(bits, exact, entropy))
-    shapes = [*curves.cursor(view, temperature), curves.dot(view, temperature, bits, view.color("kept"))]
-    wide, tall = curves.size(view, HEIGHT, RIGHT)
+    value = " · " + view.text("entropy.value", bits=_bits(bits, exact, entropy))
+    wide, _ = curves.size(view, HEIGHT, RIGHT)
     low, high = effects.temperatures[0], effects.temperatures[-1]
-    scale = (wide / ((high - low) or 1), tall / top)
-    line = [((t - low) * scale[0], e * scale[1]) for t, e in zip(effects.temperatures, effects.entropies, strict=True)]
-    dx, dy, anchor = _spot(
-        ((temperature - low) * scale[0], bits * scale[1]), line, text_px(value, SMALL), (wide, tall, most * scale[1])
-    )
-    notes = [
-        curves.cursor_label(view, temperature, low, high, wide, RIGHT),
-        curves.note(view, temperature, bits, f"<b>{value}</b>", xshift=dx, yshift=dy, xanchor=anchor),
-    ]
+    notes = [curves.cursor_label(view, temperature, low, high, wide, RIGHT, value)]
     data = [_line(effects, view)]
     if most:
         data.append(base.lines([((low, most), (high, most))], view.color("soft"), 1, "4px,3px"))
-        notes.append(_most(view, (temperature - low) * scale[0], wide, most, total))
+        notes.append(_most(view, (temperature - low) / ((high - low) or 1) * wide, wide, most, total))
     frame = curves.frame(
         view,
         HEIGHT,
         RIGHT,
         xaxis=curves.temperature_axis(view, effects.temperatures),
-        yaxis=base.ruled(view, 0, top, nticks=5, title=curves.title(view, "entropy.axis")),
-        shapes=shapes,
+        yaxis=base.ruled(view, 0, top, nticks=5, title=curves.title(view, "entropy.axis", standoff=6)),
+        shapes=[*curves.cursor(view, temperature), curves.dot(view, temperature, bits, view.color("kept"))],
         annotations=notes,
     )
     numbers = [effects.temperatures, effects.entropies, [most]]
@@ -81,27 +65,6 @@ def _bits(bits: float, exact: bool, entropy: float | None) -> str:
     if entropy is not None:
         return f"{entropy:.2f}"
     return f"{bits:.2f}" if exact else f"≈ {bits:.2f}"
-
-
-def _spot(
-    dot: tuple[float, float], line: Sequence[tuple[float, float]], wide: float, limits: tuple[float, float, float]
-) -> tuple[float, float, str]:
-    """Where a label beside the dot crosses neither the line, nor the cursor, nor the edges: dx, dy, anchor.
-
-    All in px from the lower left corner; `limits`: the plot's width and height, and the height of the dashed line.
-    """
-    for dx, dy in SPOTS:
-        left = dot[0] + dx - (wide if dx < 0 else 0)
-        low = dot[1] + dy - 9
-        inside = left >= 2 and left + wide <= limits[0] + RIGHT and low >= 1 and low + 18 <= limits[1]
-        clear = all(
-            b[0] < left - 3 or a[0] > left + wide + 3 or max(a[1], b[1]) < low - 2 or min(a[1], b[1]) > low + 20
-            for a, b in pairwise(line)
-        )
-        apart = not limits[2] or low + 20 < limits[2] or low > limits[2] + 18
-        if inside and clear and apart:
-            return dx, dy, "left" if dx > 0 else "right"
-    return 12, 14, "left"
 
 
 def _most(view: View, cursor: float, wide: float, most: float, total: int) -> dict[str, Any]:

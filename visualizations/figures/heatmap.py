@@ -39,7 +39,7 @@ def kept_heatmap(effects: Effects, view: View, temperature: float, top_p: float,
             dtick=0.2,
             tick0=0,
             tickformat=".1f",
-            title=curves.title(view, "heatmap.axis"),
+            title=curves.title(view, "heatmap.axis", standoff=6),
         ),
         shapes=_cross(effects, view, temperature, top_p),
         annotations=_notes(effects, view, temperature, top_p, count),
@@ -72,7 +72,7 @@ def _cells(effects: Effects, view: View, most: int) -> base.Trace:
         "colorbar": {
             **{"thickness": 10, "outlinewidth": 0, "len": 1, "y": 0.5, "x": 1, "xpad": 10, "ypad": 0},
             **{"tickvals": [math.log10(n) for n in ticks], "ticktext": [number(n) for n in ticks], "ticks": ""},
-            "title": {**curves.title(view, "heatmap.bar"), "side": "top"},
+            "title": curves.title(view, "heatmap.bar", side="top"),
             "tickfont": {"family": SANS, "size": SMALL, "color": view.color("soft")},
         },
     }

@@ -1,8 +1,12 @@
-"""Record the lessons' runs anew: `python -m visualizations.lessons.record`. Needs the default model."""
+"""Record the lessons' runs anew: `python -m visualizations.lessons.record`. Needs the default model.
+
+The runs are those that the pages' controls ask for as they stand at first.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy
 
@@ -11,7 +15,7 @@ from decoding.models.protocol import LanguageModel
 from decoding.sampling import logits_after
 from decoding.settings import TOP_LIMIT, SampleSettings
 from decoding.trace import Trace
-from visualizations.pages import effects, next_token, sampling
+from visualizations.pages import controls, effects, next_token, sampling
 
 HERE = Path(__file__).parent
 
@@ -19,9 +23,10 @@ HERE = Path(__file__).parent
 def main() -> None:
     """Write trace.json of every lesson, and what else its page needs to paint."""
     model = api.load()
-    shown = api.sample_settings(temperature=0.9, top_p=0.9, max_new_tokens=20, top=TOP_LIMIT)
+    first: list[Any] = [knob.first for knob in controls.KNOBS]
+    shown = controls.settings([*first, None], "direct", sampling.NEW_TOKENS)
     one = api.greedy_settings(max_new_tokens=1, top=TOP_LIMIT)
-    _record(model, sampling.LESSON, sampling.PROMPT, shown, seed=8)
+    _record(model, sampling.LESSON, sampling.PROMPT, shown, sampling.SEED)
     _record(model, next_token.LESSON, next_token.PROMPT, one)
     words = model.tokenization(next_token.PROMPT)
     (HERE / next_token.LESSON / "tokenization.json").write_text(codec.dumps(words) + "\n", encoding="utf-8")

@@ -27,17 +27,21 @@ class Knob:
     off: float
     start: float | None = None
 
+    @property
+    def first(self) -> float:
+        """The value it starts at."""
+        return self.off if self.start is None else self.start
+
     def slider(self, text: Text) -> gr.Slider:
         """The Gradio control."""
         label = f"{text('processor.' + self.name)} {text('controls.off_at', value=f'{self.off:g}')}"
-        start = self.off if self.start is None else self.start
-        return gr.Slider(self.low, self.high, value=start, step=self.step, label=label)
+        return gr.Slider(self.low, self.high, value=self.first, step=self.step, label=label)
 
 
 MAIN_KNOBS = (
     Knob("temperature", 0, 3, 0.05, 1, 0.9),
     Knob("top_k", 0, 200, 1, 0),
-    Knob("top_p", 0, 1, 0.01, 1, 0.9),
+    Knob("top_p", 0, 1, 0.01, 1, 0.8),
 )
 MORE_KNOBS = (
     Knob("min_p", 0, 1, 0.01, 0),

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 LESSON = "sampling"
 PROMPT = "The best thing about rainy days is"
+SEED = 4
+NEW_TOKENS = 20
+FIRST_STEP = 3
+"""The step of the recorded run that is shown first."""
 PANELS = (Panel("bars", span=7, pickable=True), Panel("draw", span=5), Panel("stages"))
 PARTS = ("strip", "player", "branches", "joined")
 
@@ -36,14 +40,14 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
             boxes = controls.processor_controls(text)
             choices = [(text(f"sampler.{name}"), name) for name in controls.SAMPLER_CHOICES]
             sampler = gr.Dropdown(choices, value="direct", label=text("controls.sampler"), filterable=False)
-            new = gr.Slider(1, 256, value=20, step=1, label=text("controls.new_tokens"))
-            seed = gr.Number(8, label=text("controls.seed"), precision=0)
+            new = gr.Slider(1, 256, value=NEW_TOKENS, step=1, label=text("controls.new_tokens"))
+            seed = gr.Number(SEED, label=text("controls.seed"), precision=0)
             model = controls.model_box(text, lab.models)
             run, stop = controls.run_buttons(text)
         with gr.Column(elem_classes="lab-main"):
             Headline(text("sampling.question"), text("sampling.sentence"), text("controls.jump"))
             viewer = Viewer(
-                view.dumps(view.shown(lab, text, lesson, step=3)),
+                view.dumps(view.shown(lab, text, lesson, step=FIRST_STEP)),
                 text=text,
                 panels=PANELS,
                 parts=PARTS,

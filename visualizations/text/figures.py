@@ -68,8 +68,8 @@ FIGURES: dict[str, tuple[str, str]] = {
     "law.kept": ("{kept} of {total} tokens are kept.", "{total} 个词元中保留 {kept} 个。"),
     "note.tie_broken": ("tie broken", "打破平局"),
     "note.no_filtering": ("nothing to cut", "没有可去掉的"),
-    "note.kept_most_likely": ("best one kept", "保住最可能的"),
-    "note.most_likely_removed": ("top token cut", "去掉了第一名"),
+    "note.kept_most_likely": ("best one kept", "保留了最可能的"),
+    "note.most_likely_removed": ("top token cut", "去掉了最可能的"),
     "note.tie_broken.long": (
         "{rule}: tokens at the border had equal logits; the lowest ids were kept.",
         "{rule}：边界上有词元 logit 相同，保留编号最小的。",
@@ -80,7 +80,7 @@ FIGURES: dict[str, tuple[str, str]] = {
     ),
     "note.kept_most_likely.long": (
         "{rule} asked to remove every token; the most likely one was kept.",
-        "{rule} 要求去掉所有词元，所以保住了最可能的一个。",
+        "{rule} 要求去掉所有词元，于是保留了最可能的一个。",
     ),
     "note.most_likely_removed.long": ("{rule} removed the most likely token.", "{rule} 去掉了最可能的词元。"),
     "stages.title": ("Step {step} · rule by rule", "第 {step} 步 · 一条规则一行"),
@@ -137,16 +137,16 @@ FIGURES: dict[str, tuple[str, str]] = {
     ),
     "draw.alias_above": (
         "u = {u} picks column {column} of {count}; the coin, {coin}, is above its threshold {threshold}, so the alias {token} is drawn.",
-        "u = {u} 选中第 {column} 列（共 {count} 列）；硬币 {coin} 高于阈值 {threshold}，于是抽中别名{token}。",
+        "u = {u} 选中第 {column} 列（共 {count} 列）；硬币值 {coin} 高于阈值 {threshold}，于是抽中别名{token}。",
     ),
     "draw.alias_below": (
         "u = {u} picks column {column} of {count}; the coin, {coin}, is below its threshold {threshold}, so its own token {token} is drawn.",
-        "u = {u} 选中第 {column} 列（共 {count} 列）；硬币 {coin} 低于阈值 {threshold}，于是抽中本列的{token}。",
+        "u = {u} 选中第 {column} 列（共 {count} 列）；硬币值 {coin} 低于阈值 {threshold}，于是抽中本列的{token}。",
     ),
     "draw.alias_some": ("{shown} of the {count} columns are shown.", "图中画出 {count} 列中的 {shown} 列。"),
     "draw.alias_why": (
         "The table spreads every token’s probability over columns of one size, so a draw takes two look-ups, however many tokens there are.",
-        "查找表把概率匀进一样高的列里：不论词元有多少，抽一次只查两下。",
+        "别名表把概率匀进等高的列里：不论词元有多少，抽一次只需查两处。",
     ),
     "draw.gumbel": (
         "{token} won {count} tokens’ race: logit {logit} plus noise {noise} makes {score}, the highest score.",
@@ -154,7 +154,7 @@ FIGURES: dict[str, tuple[str, str]] = {
     ),
     "draw.gumbel_else": ("Without noise {best} would have won.", "若不加噪声，胜出的会是{best}。"),
     "draw.gumbel_why": (
-        "With fresh Gumbel noise on every logit, the largest score follows the softmax law, and no softmax is computed.",
+        "With fresh Gumbel noise on every logit, the token with the largest score is a fair draw from softmax, yet no softmax is computed.",
         "每次给每个 logit 加上新的 Gumbel 噪声再取最大，结果恰好服从 softmax 分布，却不必计算 softmax。",
     ),
     "draw.sums": ("sum: above u?", "累积和超过 u 吗"),
@@ -182,7 +182,7 @@ FIGURES: dict[str, tuple[str, str]] = {
         "It is {gap} nats ahead of {second}, so e^{gap} = {ratio} times as likely.",
         "它比{second}高 {gap} 纳特，概率便是后者的 e^{gap} = {ratio} 倍。",
     ),
-    "logits.tie": ("{second} is as likely.", "{second}与它一样可能。"),
+    "logits.tie": ("{second} is as likely.", "{second}与它概率相同。"),
     "logits.rest": ("The other {count} tokens share {mass}.", "其余 {count} 个词元共占 {mass}。"),
     "curves.temperature": ("temperature T", "温度 T"),
     "curves.cursor": ("T = {t}", "T = {t}"),
@@ -193,13 +193,13 @@ FIGURES: dict[str, tuple[str, str]] = {
         "T = {t} 时，{token}的概率为 {prob}；T = 1 时为 {own}。",
     ),
     "temperature.why": (
-        "Below 1 the law sharpens towards the most likely token, above 1 it flattens. The order of the tokens never changes.",
+        "Below 1 the distribution sharpens towards the most likely token, above 1 it flattens. The order of the tokens never changes.",
         "T 小于 1，分布变尖，概率集中到最可能的词元；T 大于 1，分布变平。词元的先后次序始终不变。",
     ),
     "entropy.title": ("Entropy against temperature", "熵随温度的变化"),
     "entropy.axis": ("entropy, bits", "熵（比特）"),
     "entropy.value": ("{bits} bits", "{bits} 比特"),
-    "entropy.most": ("all {count} equally likely: {bits} bits", "{count} 个一样可能：{bits} 比特"),
+    "entropy.most": ("all {count} equally likely: {bits} bits", "{count} 个等可能：{bits} 比特"),
     "entropy.most_short": ("most: {bits} bits", "最大 {bits} 比特"),
     "entropy.sure": (
         "At T = {t} the entropy is {bits} bits: there is hardly a choice.",
@@ -207,11 +207,11 @@ FIGURES: dict[str, tuple[str, str]] = {
     ),
     "entropy.now": (
         "At T = {t} the entropy is {bits} bits, as uncertain as a choice among {choices} equally likely tokens.",
-        "T = {t} 时熵为 {bits} 比特，相当于在 {choices} 个一样可能的词元中选一个。",
+        "T = {t} 时熵为 {bits} 比特，相当于在 {choices} 个等可能的词元中选一个。",
     ),
     "entropy.why": (
         "Entropy measures how open the choice is: 0 bits when one token is certain, and one bit more each time the number of equal choices doubles.",
-        "熵衡量选择有多大余地：只有一个可能时为 0 比特；一样可能的选项每多一倍，熵增加 1 比特。",
+        "熵衡量选择有多大余地：只有一个可能时为 0 比特；等可能的选项每多一倍，熵增加 1 比特。",
     ),
     "heatmap.title": ("Tokens kept, by temperature and top-p", "温度与 top-p 之下保留多少词元"),
     "heatmap.axis": ("top-p", "top-p"),
@@ -224,19 +224,19 @@ FIGURES: dict[str, tuple[str, str]] = {
     ),
     "heatmap.one": ("At T = {t} and top-p {p}, one token is kept.", "T = {t}、top-p 为 {p} 时，只保留一个词元。"),
     "heatmap.why": (
-        "Top-p keeps the most likely tokens until they hold p of the probability. A flatter law, at a higher T, needs more of them.",
+        "Top-p keeps the most likely tokens until they hold p of the probability. A higher T makes the distribution flatter, so more of them are needed.",
         "top-p 从最可能的词元起逐个保留，直到总概率达到 p。T 越高分布越平，需要的词元就越多。",
     ),
     "histogram.drawn": ("▬ {count} draws", "▬ 抽 {count} 次"),
-    "histogram.exact": ("┃ exact law", "┃ 理论值"),
-    "histogram.title": ("{draws} draws against the exact law", "抽 {draws} 次，与理论分布对照"),
+    "histogram.exact": ("┃ exact", "┃ 理论值"),
+    "histogram.title": ("{draws} draws against the exact distribution", "抽 {draws} 次，与理论分布对照"),
     "histogram.best": (
-        "{token} came {count} times, {share} of the draws; the law says {prob}.",
+        "{token} came {count} times, {share} of the draws; its exact probability is {prob}.",
         "{token}出现 {count} 次，占 {share}；理论值为 {prob}。",
     ),
     "histogram.distance": (
-        "Total variation {distance}: this share of the draws would have to move for the two to agree. It shrinks like 1/√n.",
-        "总变差距离为 {distance}：要使二者一致，需要改动这么大比例的抽样结果。它按 1/√n 缩小。",
+        "Total variation {distance}: this share of the draws would have to move for the two to agree. With n draws it shrinks like 1/√n.",
+        "总变差距离为 {distance}：要使二者一致，需要改动这么大比例的抽样结果。抽 n 次，它大约按 1/√n 缩小。",
     ),
     "histogram.hover": ("drawn {count} times, {share}<br>exact {prob}", "抽中 {count} 次，占 {share}<br>理论值 {prob}"),
 }
