@@ -61,6 +61,18 @@ MESSAGES: dict[str, str] = {
     "toy_word": "{word!r} is not in the table {model}; its words are {known}: use those, with spaces between.",
     "toy_no_hidden": "{model} is a table and has no hidden states: use a neural model.",
     "run_forgotten": "This run is no longer kept here; only the latest are: press Run to make it again.",
+    "law_text_long": "The text has {count:,} characters; at most {limit:,} are read: shorten it.",
+    "law_count": "{count} items were typed; a law has {least} to {most}: type as many, as in 0.5 0.3 0.2.",
+    "law_entry": "{entry!r} is no number: type probabilities, as in 0.5 0.3 0.2, or weights, as in a:3 b:1.",
+    "law_value": "The number in {entry!r} is {value}; it must be from 0 to {limit}: change it.",
+    "law_sum": (
+        "The probabilities sum to {sum}; they must sum to 1: change one of them by {missing}, "
+        "or type weights with names, as in a:3 b:1."
+    ),
+    "law_mixed": "{entry!r} has no name, but others have: give every item a name, or none.",
+    "law_name_long": "The name {name!r} has {count} characters; at most {limit} are taken: shorten it.",
+    "law_name_twice": "The name {name!r} is there twice: give each item its own.",
+    "law_zero": "All weights are 0, so nothing can be drawn: make one larger.",
     "prompt_too_many_characters": "The prompt has {count:,} characters; at most {limit:,} are taken: shorten it.",
 }
 """Code to English sentence; fields in braces are filled from the error's values."""

@@ -55,6 +55,8 @@ def sample(
     `prompt`: token ids. `known`: new tokens already decided (a branch point); their steps are not
     made again, the loop goes on after them. Raises UserError where the model's logits are broken.
     """
+    if known and known[-1] in model.end_ids:
+        return
     cache = model.new_cache()
     try:
         history = torch.tensor([*prompt, *known])

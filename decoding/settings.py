@@ -84,7 +84,7 @@ class SampleSettings:
         plain: dict[str, Any] = {"sampler": self.sampler, "max_new_tokens": self.max_new_tokens, "top": self.top}
         for processor in self.processors:
             (plain[processor.name],) = processor.params().values()
-        plain["order"] = [processor.name for processor in self.processors]
+        plain["order"] = tuple(processor.name for processor in self.processors)
         if self.forced:
             plain["forced"] = {str(position): token for position, token in sorted(self.forced.items())}
         return plain

@@ -69,6 +69,23 @@ RULES = (
         pure=True,
     ),
     Rule(
+        "the values of the experiments are standard library only",
+        files=("decoding/experiments/values.py", "decoding/experiments/cost_values.py"),
+        only=("decoding.trace",),
+    ),
+    Rule(
+        "the experiments import torch and the samplers only",
+        files=("decoding/experiments/*.py",),
+        excepted=("decoding/experiments/record.py",),
+        only=("torch", "decoding.errors", "decoding.experiments", "decoding.samplers", "decoding.trace"),
+    ),
+    Rule(
+        "the experiments are pure, but for the clock",
+        files=("decoding/experiments/*.py",),
+        excepted=("decoding/experiments/cost.py", "decoding/experiments/record.py"),
+        pure=True,
+    ),
+    Rule(
         "the decoding loops know a model by its protocol only",
         files=("decoding/sampling.py", "decoding/beam/*.py", "decoding/speculative/*.py", "decoding/eagle/*.py"),
         never=(
@@ -90,7 +107,10 @@ RULES = (
     Rule(
         "figures import the trace, numpy and plotly only",
         files=("visualizations/figures/*.py",),
-        only=("decoding.trace", "numpy", "plotly", "visualizations.figures", "visualizations.text"),
+        only=(
+            *("decoding.trace", "decoding.experiments.values", "decoding.experiments.cost_values"),
+            *("numpy", "plotly", "visualizations.figures", "visualizations.text"),
+        ),
     ),
     Rule(
         "words import the standard library only",
@@ -236,7 +256,8 @@ def test_imports_go_one_way(rule: Rule) -> None:
 
 
 def test_package_fronts_import_nothing() -> None:
-    for path in ("decoding/__init__.py", "visualizations/__init__.py", "visualizations/figures/__init__.py"):
+    packages = ("decoding", "decoding/experiments", "visualizations", "visualizations/figures")
+    for path in (f"{package}/__init__.py" for package in packages):
         assert not list(imports(path, read(path))), f"{path} must be a docstring only"
 
 
@@ -283,6 +304,10 @@ BAD = [
     ("decoding/samplers.py", "def draw(u):\n    print(u)"),
     ("decoding/samplers.py", "import torch\ntorch.manual_seed(0)"),
     ("decoding/samplers.py", "import sys\nsys.stdout.write('x')"),
+    ("decoding/experiments/values.py", "import torch"),
+    ("decoding/experiments/laws.py", "from decoding import observe"),
+    ("decoding/experiments/tally.py", "import time"),
+    ("visualizations/figures/cost.py", "from decoding.experiments import cost"),
     ("decoding/beam/pruning.py", "with open('x') as f:\n    pass"),
     ("decoding/speculative/verification.py", "from .loop import run"),
     ("decoding/speculative/tree.py", "from decoding import observe"),
@@ -314,6 +339,8 @@ GOOD = [
         "from decoding.models.protocol import KVCache\nfrom decoding.processors import TopK",
     ),
     ("decoding/models/huggingface.py", "import transformers"),
+    ("decoding/experiments/cost.py", "import time\nfrom decoding import samplers"),
+    ("visualizations/figures/cost.py", "from decoding.experiments.cost_values import CostTable"),
     ("visualizations/figures/bars.py", "import numpy as np\nfrom decoding.trace import Stage\nfrom .style import View"),
     ("visualizations/pages/sampling.py", "import gradio as gr\nfrom decoding import api"),
     ("app.py", "import gradio as gr"),

@@ -26,7 +26,7 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 20_000
+PATIENCE = 60_000
 """Milliseconds to wait for a state; only a page that never gets there takes this long."""
 expect.set_options(timeout=PATIENCE)
 

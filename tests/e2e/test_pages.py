@@ -116,6 +116,6 @@ def test_every_server_function_answers_nonsense_with_a_sentence() -> None:
     answer = view.answering(Text("en"), boom, "boom")("{}")
     assert "secret" not in answer and "message" in answer
     lab = Lab(Models(("toy:lecture",)))
-    reopen = view.server(lab, Text("zh"), boom, lambda panel, step: [])[1]
+    reopen = view.server(lab, Text("zh"), boom, lambda panel, step: [], lambda run: [])[1]
     assert "运行" in reopen('{"run": "gone"}')
     assert "message" in reopen("not json")

@@ -4,7 +4,7 @@ const { el, fill, draw, theme, onTheme, typing } = window.Lab;
 const root = element.querySelector(".lab-viewer");
 const words = JSON.parse(root.dataset.words);
 const part = (name) => element.querySelector(".lab-" + name);
-const state = { run: null, tokens: [], prompt: [], step: 0, follow: true, running: false, playing: null, sliders: {}, details: {} };
+const state = { run: null, count: 0, tokens: [], prompt: [], step: 0, follow: true, running: false, playing: null, sliders: {}, details: {} };
 let wanted = 0, busy = false;
 
 function read() {
@@ -19,20 +19,23 @@ function read() {
 
 function show(value) {
   const other = value.run !== state.run;
-  Object.assign(state, { run: value.run, prompt: value.prompt, tokens: value.tokens, branches: value.branches || [] });
+  const { run, prompt = [], tokens = [], branches: list = [], count = tokens.length } = value;
+  Object.assign(state, { run, prompt, tokens, branches: list, count });
+  Object.assign(state.details, value.details || {});
   if (other) {
     state.follow = value.step === undefined;
     state.step = 0;
   }
   if (value.step !== undefined && !state.follow) state.step = value.step;
-  if (state.follow) state.step = Math.max(0, state.tokens.length - 1);
-  state.step = Math.min(state.step, Math.max(0, state.tokens.length - 1));
+  if (state.follow) state.step = Math.max(0, state.count - 1);
+  state.step = Math.min(state.step, Math.max(0, state.count - 1));
   strip();
   branches();
   text(part("joined"), value.text ?? "");
   text(part("about"), value.about ?? "");
   player();
   render();
+  if ((other && !value.running) || value.done) quiz();
 }
 
 function text(node, string) {
@@ -84,22 +87,6 @@ function strip() {
   while (box.children.length > first + state.tokens.length) box.lastChild.remove();
 }
 
-function branches() {
-  const box = part("branches");
-  if (!box) return;
-  box.hidden = (state.branches || []).length < 2;
-  box.replaceChildren(
-    el("span", { class: "lab-branches-label" }, words.branches),
-    ...state.branches.map((branch) =>
-      el(
-        "button",
-        { type: "button", class: "lab-branch", "aria-current": branch.run === state.run ? "true" : null, onclick: () => reopen(branch.run) },
-        branch.label,
-      ),
-    ),
-  );
-}
-
 async function reopen(run) {
   stopPlaying();
   const value = JSON.parse(await server.reopen(JSON.stringify({ run })));
@@ -111,7 +98,7 @@ async function reopen(run) {
 function player() {
   const slider = part("position");
   if (!slider) return;
-  const count = state.tokens.length;
+  const { count } = state;
   slider.max = Math.max(1, count);
   slider.value = state.step + 1;
   slider.disabled = count === 0;
@@ -127,8 +114,8 @@ function player() {
 
 function select(index, byPlayer = false) {
   if (!byPlayer) stopPlaying();
-  state.follow = state.running && index >= state.tokens.length - 1;
-  state.step = Math.max(0, Math.min(index, state.tokens.length - 1));
+  state.follow = state.running && index >= state.count - 1;
+  state.step = Math.max(0, Math.min(index, state.count - 1));
   strip();
   player();
   render();
@@ -150,10 +137,10 @@ function play() {
   button.setAttribute("aria-label", words.pause);
   button.title = words.pause;
   button.dataset.playing = "true";
-  const from = state.step >= state.tokens.length - 1 ? 0 : state.step + 1;
+  const from = state.step >= state.count - 1 ? 0 : state.step + 1;
   const tick = (index) => {
     select(index, true);
-    if (index >= state.tokens.length - 1) return void (state.playing = setTimeout(stopPlaying, 600));
+    if (index >= state.count - 1) return void (state.playing = setTimeout(stopPlaying, 600));
     state.playing = setTimeout(() => tick(index + 1), 900);
   };
   tick(from);
@@ -201,7 +188,11 @@ async function paint(reply) {
     text(card.querySelector(".lab-text"), panel.text);
     const div = card.querySelector(".lab-figure");
     div.setAttribute("aria-label", panel.title + ". " + panel.text);
-    await draw(div, panel.figure, (id) => trigger("pick", { run: state.run, step: state.step, panel: name, id }));
+    const signature = theme() + JSON.stringify(panel.figure);
+    const same = div.labSignature === signature && div.labWidth === div.clientWidth;
+    div.labSignature = signature;
+    div.labWidth = div.clientWidth;
+    if (!same) await draw(div, panel.figure, (id) => trigger("pick", { run: state.run, step: state.step, panel: name, id }));
     rows(card, panel, name);
     code(card.querySelector(".lab-code"));
   }
@@ -228,51 +219,6 @@ function rows(card, panel, name) {
   );
 }
 
-// The prompt's tokens with id and bytes; the word under the pointer shows how it was merged.
-function chips(list) {
-  const box = part("chips");
-  if (!box) return;
-  box.replaceChildren(
-    ...list.map((chip, index) =>
-      el(
-        "button",
-        {
-          type: "button", class: "lab-chip" + (chip.word_start ? " lab-word-start" : ""), "aria-label": chip.label, title: chip.label,
-          "aria-expanded": chip.open ? "true" : "false",
-          onclick: () => { state.details.token = state.details.token === index ? null : index; render(); },
-        },
-        el("span", { class: "lab-chip-text" }, chip.text),
-        el("span", { class: "lab-chip-id" }, chip.id),
-        el("span", { class: "lab-chip-bytes" }, chip.bytes),
-      ),
-    ),
-  );
-}
-
-// A word, from bytes to tokens: one line per merge, the new piece marked.
-function merges(word) {
-  const box = part("merges");
-  if (!box) return;
-  box.hidden = !word;
-  if (!word) return;
-  box.replaceChildren(
-    el("h2", { class: "lab-title" }, word.title),
-    el("p", { class: "lab-text" }, word.text),
-    el(
-      "ol",
-      {},
-      ...word.lines.map((line) =>
-        el(
-          "li",
-          {},
-          ...line.pieces.map((piece, index) => el("span", { class: "lab-piece" + (index === line.made ? " lab-made" : "") }, piece)),
-          el("span", { class: "lab-small" }, line.note),
-        ),
-      ),
-    ),
-  );
-}
-
 // The source of the functions that computed a panel's numbers.
 async function code(details) {
   if (!details.open) return;
@@ -295,24 +241,11 @@ function links() {
   });
 }
 
-function sliders() {
-  element.querySelectorAll(".lab-slider input").forEach((input) => {
-    const read = () => {
-      fillTrack(input);
-      state.sliders[input.name] = Number(input.value);
-      const out = input.closest(".lab-slider").querySelector("output");
-      if (out) out.textContent = Number(input.value).toFixed(Number(input.dataset.digits));
-    };
-    read();
-    input.addEventListener("input", () => { read(); render(); });
-  });
-}
-
 function keys(event) {
   if (!element.isConnected) return document.removeEventListener("keydown", keys);
   if (!part("position") || event.altKey || event.ctrlKey || event.metaKey || typing(event.target)) return;
-  const moves = { ArrowLeft: state.step - 1, ArrowRight: state.step + 1, Home: 0, End: state.tokens.length - 1 };
-  if (!(event.key in moves) || !state.tokens.length) return;
+  const moves = { ArrowLeft: state.step - 1, ArrowRight: state.step + 1, Home: 0, End: state.count - 1 };
+  if (!(event.key in moves) || !state.count) return;
   event.preventDefault();
   select(moves[event.key]);
 }
@@ -329,6 +262,7 @@ part("save")?.addEventListener("click", save);
 element.querySelectorAll(".lab-code").forEach((details) => details.addEventListener("toggle", () => code(details)));
 document.addEventListener("keydown", keys);
 sliders();
+choices();
 onTheme(() => element.isConnected && render());
 let width = element.clientWidth;
 new ResizeObserver(() => {

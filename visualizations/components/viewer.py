@@ -13,7 +13,7 @@ import gradio as gr
 
 from visualizations.text import Text
 
-_JS = Path(__file__).with_name("viewer.js").read_text(encoding="utf-8")
+_JS = "\n".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("viewer.js", "parts.js"))
 
 Server = Callable[[str], str]
 """A function of the page that the browser calls: JSON text in, JSON text out."""
@@ -33,7 +33,10 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class ViewSlider:
-    """A control that redraws without running: its value goes along with every request."""
+    """A control that redraws without running: its value goes along with every request.
+
+    It stands in the bar on top, or in the card of `panel`.
+    """
 
     name: str
     label: str
@@ -42,6 +45,20 @@ class ViewSlider:
     step: float
     value: float
     digits: int = 2
+    panel: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewChoice:
+    """A row of buttons of which one is pressed: (value, label) pairs, the first pressed at first."""
+
+    name: str
+    label: str
+    options: tuple[tuple[str, str], ...]
+    panel: str = ""
+
+
+Control = ViewSlider | ViewChoice
 
 
 class Viewer(gr.HTML):
@@ -58,14 +75,14 @@ class Viewer(gr.HTML):
         text: Text | None = None,
         panels: Sequence[Panel] = (),
         parts: Sequence[str] = ("strip", "player"),
-        sliders: Sequence[ViewSlider] = (),
+        controls: Sequence[Control] = (),
         server_functions: list[Callable[..., Any]] | None = None,
         html_template: str | None = None,
         js_on_load: str | None = _JS,
         **options: Any,
     ) -> None:
         if html_template is None and text is not None:
-            html_template = _template(text, panels, parts, sliders)
+            html_template = _template(text, panels, parts, controls)
         super().__init__(
             value=value,
             html_template=html_template or "",
@@ -80,11 +97,11 @@ class Viewer(gr.HTML):
         return "html"
 
 
-def _template(text: Text, panels: Sequence[Panel], parts: Sequence[str], sliders: Sequence[ViewSlider]) -> str:
+def _template(text: Text, panels: Sequence[Panel], parts: Sequence[str], controls: Sequence[Control]) -> str:
     words = {key: text(f"viewer.{key}") for key in ("step", "no_step", "play", "pause", "branches", "lost")}
     made = {name: _PARTS[name](text) for name in parts}
-    bar = made.pop("player", "") + _sliders(sliders) + made.pop("draw_button", "")
-    branches, below = made.pop("branches", ""), made.pop("joined", "")
+    bar = made.pop("player", "") + _controls(controls) + made.pop("draw_button", "")
+    branches, below = made.pop("branches", ""), made.pop("joined", "") + made.pop("quiz", "")
     return (
         f'<div class="lab-viewer" data-words="{escape(json.dumps(words, ensure_ascii=False))}" lang="{text.lang}">'
         '<div class="lab-message" role="status" hidden><span class="lab-message-text"></span>'
@@ -92,28 +109,40 @@ def _template(text: Text, panels: Sequence[Panel], parts: Sequence[str], sliders
         + "".join(made.values())
         + f'<div class="lab-bar">{bar}</div>'
         + branches
-        + f'<div class="lab-panels">{"".join(_panel(panel, text) for panel in panels)}</div>'
+        + f'<div class="lab-panels">{"".join(_panel(panel, text, controls) for panel in panels)}</div>'
         + below
         + _foot(text, parts)
         + "</div>"
     )
 
 
-def _panel(panel: Panel, text: Text) -> str:
+def _panel(panel: Panel, text: Text, controls: Sequence[Control]) -> str:
     rows = '<div class="lab-rows"></div>' if panel.pickable else ""
     return (
         f'<section class="lab-panel" style="--span: {panel.span}" data-panel="{panel.name}"><h2 class="lab-title"></h2>'
-        '<p class="lab-text"></p><div class="lab-canvas">'
+        f'<p class="lab-text"></p>{_controls(controls, panel.name)}<div class="lab-canvas">'
         f'<div class="lab-figure" data-panel="{panel.name}" role="img"></div>{rows}</div>'
         f'<details class="lab-code" data-panel="{panel.name}"><summary>{escape(text("viewer.code"))}</summary>'
         '<pre tabindex="0"></pre></details></section>'
     )
 
 
-def _sliders(sliders: Sequence[ViewSlider]) -> str:
-    if not sliders:
-        return ""
-    return '<div class="lab-sliders">' + "".join(map(_slider, sliders)) + "</div>"
+def _controls(controls: Sequence[Control], panel: str = "") -> str:
+    made = [_slider(c) if isinstance(c, ViewSlider) else _choice(c) for c in controls if c.panel == panel]
+    return f'<div class="lab-sliders">{"".join(made)}</div>' if made else ""
+
+
+def _choice(choice: ViewChoice) -> str:
+    label = escape(choice.label)
+    first = choice.options[0][0]
+    buttons = "".join(
+        f'<button type="button" value="{escape(value)}" aria-pressed="{str(value == first).lower()}">{escape(name)}</button>'
+        for value, name in choice.options
+    )
+    return (
+        f'<div class="lab-choice" role="group" aria-label="{label}" data-name="{choice.name}">'
+        f'<span aria-hidden="true">{label}</span>{buttons}</div>'
+    )
 
 
 def _slider(slider: ViewSlider) -> str:
@@ -167,6 +196,11 @@ def _draw_button(text: Text) -> str:
     return f'<button type="button" class="lab-draw lab-plain">{escape(text("viewer.draw"))}</button>'
 
 
+def _quiz(text: Text) -> str:
+    title = escape(text("quiz.title"))
+    return f'<section class="lab-quiz"><h2 class="lab-title">{title}</h2><div class="lab-quiz-cards"></div></section>'
+
+
 def _foot(text: Text, parts: Sequence[str]) -> str:
     save = f'<button type="button" class="lab-save lab-quiet">{escape(text("viewer.save"))}</button>'
     link = ""
@@ -184,4 +218,5 @@ _PARTS: dict[str, Callable[[Text], str]] = {
     "joined": _joined,
     "merges": lambda text: '<section class="lab-merges lab-panel" aria-live="polite" hidden></section>',
     "draw_button": _draw_button,
+    "quiz": _quiz,
 }

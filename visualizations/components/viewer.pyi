@@ -56,14 +56,14 @@ class Viewer(gr.HTML):
         text: Text | None = None,
         panels: Sequence[Panel] = (),
         parts: Sequence[str] = ("strip", "player"),
-        sliders: Sequence[ViewSlider] = (),
+        controls: Sequence[Control] = (),
         server_functions: list[Callable[..., Any]] | None = None,
         html_template: str | None = None,
         js_on_load: str | None = _JS,
         **options: Any,
     ) -> None:
         if html_template is None and text is not None:
-            html_template = _template(text, panels, parts, sliders)
+            html_template = _template(text, panels, parts, controls)
         super().__init__(
             value=value,
             html_template=html_template or "",

@@ -12,6 +12,13 @@ from visualizations.figures.rules import Fate, Story, candidates, others, rule_n
 from visualizations.figures.style import Figure, View, number, percent, percent_label, quoted, token_label
 from visualizations.figures.words import Caption, caption, list_of, spaced
 
+HOW = {
+    "drawn": ("bars.drawn", "bars.drawn_model"),
+    "argmax": ("bars.picked", "bars.picked_model"),
+    "forced": ("bars.chosen", "bars.chosen_model"),
+}
+"""How a token came about, by the kind of its draw: where rules changed its probability, and where not."""
+
 
 def bars(step: SampleStep, view: View, stage: int = -1, top_n: int = 20, x_max: float = 1.0) -> Figure:
     """Token probabilities after `stages[stage]`; removed tokens stand at what they had just before."""
@@ -83,9 +90,9 @@ def bars_caption(step: SampleStep, view: View, stage: int = -1) -> Caption:
     here = candidates([last])[0].get(step.token.id)
     token = quoted(step.token.text)
     if here is not None and here.kept:
-        parts = [text("bars.drawn", token=token, prob=percent(here.prob), model=percent(step.model_prob))]
-        if index == 0 or percent(here.prob) == percent(step.model_prob):
-            parts = [text("bars.drawn_model", token=token, prob=percent(here.prob))]
+        unchanged = index == 0 or percent(here.prob) == percent(step.model_prob)
+        key = HOW.get(step.draw.kind, HOW["drawn"])[unchanged]
+        parts = [text(key, token=token, prob=percent(here.prob), model=percent(step.model_prob))]
     else:
         parts = [text("bars.drawn_cut", token=token, model=percent(step.model_prob))]
     parts.append(_kept_sentence(stages, view))

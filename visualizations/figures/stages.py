@@ -264,7 +264,7 @@ def stages_caption(step: SampleStep, view: View) -> Caption:
     first, last, text = step.stages[0], step.stages[-1], view.text
     token = quoted(step.token.text)
     count = len(step.stages) - 1
-    key = "stages.token" if count else "bars.drawn_model"
+    key = "stages.token" if count else "stages.token_model"
     parts = [text(key, token=token, model=percent(step.model_prob), prob=percent(step.prob))]
     if count:
         values = {"kept": number(last.kept_count), "total": number(first.kept_count)}

@@ -11,6 +11,7 @@ import gradio as gr
 
 from decoding.errors import UserError
 from decoding.trace import Effects, SampleStep, Stage
+from visualizations import quiz
 from visualizations.components.headline import Headline
 from visualizations.components.viewer import Panel, Viewer, ViewSlider
 from visualizations.figures import bars, entropy, heatmap, histogram, temperature
@@ -19,6 +20,7 @@ from visualizations.figures.style import View
 from visualizations.lab import Lab
 from visualizations.pages import controls, view
 from visualizations.pages.sampling import running
+from visualizations.quiz import Card
 from visualizations.runs import Run
 from visualizations.text import Text
 
@@ -51,8 +53,8 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
                 view.dumps(view.shown(lab, text, lesson)),
                 text=text,
                 panels=PANELS,
-                parts=("draw_button",),
-                sliders=(
+                parts=("draw_button", "quiz"),
+                controls=(
                     ViewSlider("temperature", text("effects.temperature"), 0, 3, 0.01, 0.9),
                     ViewSlider("top_p", text("effects.top_p"), 0, 1, 0.01, 0.9),
                 ),
@@ -115,6 +117,16 @@ def _server(lab: Lab, text: Text) -> list[Any]:
         run = lab.runs.get(id)
         return _sweep(run, step, _logits(lab, run, step))
 
+    def cards(run: Run) -> list[Card]:
+        def stages(heat: float, mass: float) -> tuple[Stage, ...]:
+            return _stages(run, 0, _logits(lab, run, 0), (heat, mass)).stages
+
+        def kept(heat: float, mass: float) -> int:
+            return stages(heat, mass)[-1].kept_count
+
+        hotter = quiz.hotter(lambda heat: _entropy(stages(heat, 1.0)))
+        return [hotter, quiz.kept_when(kept, 2.0, 0.9), quiz.kept_when(kept, 0.0, 1.0)]
+
     def render(request: str) -> dict[str, Any]:
         ask = view.read_ask(request)
         run = lab.runs.get(ask.run)
@@ -141,7 +153,7 @@ def _server(lab: Lab, text: Text) -> list[Any]:
             }
         }
 
-    return view.server(lab, text, render, _sources)
+    return view.server(lab, text, render, _sources, cards)
 
 
 def _sources(panel: str, step: SampleStep) -> list[Any]:

@@ -9,6 +9,7 @@ import gradio as gr
 
 from decoding.errors import UserError
 from decoding.trace import Tokenization, Word
+from visualizations import quiz
 from visualizations.components.headline import Headline
 from visualizations.components.viewer import Panel, Viewer, ViewSlider
 from visualizations.figures import draw, logits
@@ -17,6 +18,7 @@ from visualizations.figures.style import visible
 from visualizations.lab import Lab
 from visualizations.pages import controls, view
 from visualizations.pages.sampling import running, sources
+from visualizations.quiz import Card
 from visualizations.runs import Run
 from visualizations.text import Text
 
@@ -39,8 +41,8 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
                 view.dumps(view.shown(lab, text, lesson)),
                 text=text,
                 panels=PANELS,
-                parts=("chips", "merges"),
-                sliders=(ViewSlider("top", text("viewer.top"), 5, 50, 1, 12, digits=0),),
+                parts=("chips", "merges", "quiz"),
+                controls=(ViewSlider("top", text("viewer.top"), 5, 50, 1, 12, digits=0),),
                 server_functions=_server(lab, text),
                 elem_id="viewer",
             )
@@ -112,7 +114,7 @@ def _server(lab: Lab, text: Text) -> list[Any]:
             "merges": merges(words, text, opened),
         }
 
-    return view.server(lab, text, render, sources)
+    return view.server(lab, text, render, sources, cards)
 
 
 def chips(words: Tokenization, text: Text, opened: Any) -> list[dict[str, Any]]:
@@ -156,3 +158,11 @@ def _word(word: Word, text: Text) -> dict[str, Any]:
         before = merge.pieces
     title = text("next_token.word", word=visible(word.text))
     return {"title": title, "text": text("next_token.merges_text"), "lines": lines}
+
+
+def cards(run: Run) -> list[Card]:
+    """Questions about the prompt and its logits."""
+    asked: list[Card] = [quiz.times_as_likely(run.step(0).stages[0].result), quiz.shifted]
+    words = run.tokenization.words if run.tokenization else ()
+    merged = [word for word in words if word.merges]
+    return [*asked, quiz.merges_of(max(merged, key=lambda word: len(word.merges)))] if merged else asked

@@ -9,11 +9,13 @@ import gradio as gr
 
 from decoding.errors import UserError
 from decoding.trace import SampleStep
+from visualizations import quiz
 from visualizations.components.headline import Headline
 from visualizations.components.viewer import Panel, Viewer, ViewSlider
 from visualizations.figures import bars, draw, stages
 from visualizations.lab import Lab
 from visualizations.pages import controls, view
+from visualizations.quiz import Card
 from visualizations.runs import Run
 from visualizations.text import Text
 
@@ -27,7 +29,7 @@ NEW_TOKENS = 20
 FIRST_STEP = 3
 """The step of the recorded run that is shown first."""
 PANELS = (Panel("bars", span=7, pickable=True), Panel("draw", span=5), Panel("stages"))
-PARTS = ("strip", "player", "branches", "joined")
+PARTS = ("strip", "player", "branches", "joined", "quiz")
 
 
 def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
@@ -51,7 +53,7 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
                 text=text,
                 panels=PANELS,
                 parts=PARTS,
-                sliders=(top,),
+                controls=(top,),
                 server_functions=_server(lab, text),
                 elem_id="viewer",
             )
@@ -81,7 +83,7 @@ def _server(lab: Lab, text: Text) -> list[Any]:
             }
         }
 
-    return view.server(lab, text, render, sources)
+    return view.server(lab, text, render, sources, cards)
 
 
 def _runner(lab: Lab, text: Text) -> Any:
@@ -160,3 +162,12 @@ def sources(panel: str, step: SampleStep) -> list[Any]:
     if panel == "stages":
         return [processors.REGISTRY[stage.name] for stage in step.stages[1:]] or [observe.law]
     return [observe.law, observe.distribution]
+
+
+def cards(run: Run) -> list[Card]:
+    """Questions about the run's first step with a real choice."""
+    steps = [run.step(index) for index in range(len(run.packed))]
+    open_ = [step for step in steps if 3 <= step.stages[-1].kept_count <= 50] or steps
+    step = open_[min(1, len(open_) - 1)]
+    stage = max(i for i, each in enumerate(step.stages) if each.name in ("model", "temperature"))
+    return [quiz.kept_at(step, stage, 0.5), quiz.order_matters, quiz.other_uniform(step, 0.5)]

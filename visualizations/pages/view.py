@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from decoding.trace import SampleStep, Token
 from visualizations.figures.rows import EDGE, ROW
 from visualizations.figures.style import Theme, View, percent, visible
 from visualizations.lab import Lab, Loading
+from visualizations.quiz import Card, Question
 from visualizations.runs import Run
 from visualizations.text import Text
 
@@ -88,10 +89,14 @@ Sources = Callable[[str, SampleStep], list[Any]]
 """A panel's name and its step -> the functions and classes that computed the panel's numbers."""
 
 
+Cards = Callable[[Run], Sequence[Card]]
+"""The quiz cards about a run."""
+
+
 def server(
-    lab: Lab, text: Text, render: Callable[[str], dict[str, Any]], sources: Sources
+    lab: Lab, text: Text, render: Callable[[str], dict[str, Any]], sources: Sources, cards: Cards
 ) -> list[Callable[[str], str]]:
-    """A page's server functions: its own `render`; `reopen`, `save` and `code`, which are alike everywhere."""
+    """A page's server functions: its own `render`; and `reopen`, `save`, `code`, `quiz`, alike everywhere."""
 
     def reopen(request: str) -> dict[str, Any]:
         return shown(lab, text, lab.runs.get(read_ask(request).run), step=0)
@@ -106,7 +111,22 @@ def server(
         found = sources(ask.panel, run.step(min(ask.step, len(run.packed) - 1)))
         return {"code": "\n\n".join(map(_source, found))}
 
-    return [answering(text, answer, answer.__name__) for answer in (render, reopen, save, code)]
+    def quiz(request: str) -> dict[str, Any]:
+        ask = read_ask(request)
+        found = cards(lab.runs.get(ask.run))
+        if not ask.panel:
+            asked = [card(text) for card in found]
+            return {"cards": [{"question": each.ask, "choices": each.choices} for each in asked]}
+        return verdict(found[int(ask.panel)](text), ask.step, text)
+
+    return [answering(text, answer, answer.__name__) for answer in (render, reopen, save, code, quiz)]
+
+
+def verdict(question: Question, choice: int, text: Text) -> dict[str, Any]:
+    """Whether the choice is right, and why."""
+    right = choice == question.answer
+    word = text("quiz.right") if right else text("quiz.wrong")
+    return {"answer": question.answer, "verdict": word, "because": question.because}
 
 
 def _source(thing: Any) -> str:

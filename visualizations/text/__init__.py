@@ -8,11 +8,12 @@ from decoding.errors import UserError
 from visualizations.text.errors import ERRORS
 from visualizations.text.figures import FIGURES
 from visualizations.text.pages import PAGES
+from visualizations.text.quiz import QUIZ
 
 Lang = Literal["en", "zh"]
 LANGS: tuple[Lang, ...] = ("en", "zh")
 
-STRINGS: dict[str, tuple[str, str]] = {**FIGURES, **PAGES}
+STRINGS: dict[str, tuple[str, str]] = {**FIGURES, **PAGES, **QUIZ}
 
 
 class Text:

@@ -50,6 +50,19 @@ FIGURES: dict[str, tuple[str, str]] = {
         "抽中的是{token}，概率为 {prob}；模型原本给它 {model}。",
     ),
     "bars.drawn_model": ("{token} was drawn; the model gave it {prob}.", "抽中的是{token}，模型给它的概率为 {prob}。"),
+    "bars.picked": (
+        "{token} was picked; here it has {prob}, and the model alone gave it {model}.",
+        "选出的是{token}，此处概率为 {prob}；模型原本给它 {model}。",
+    ),
+    "bars.chosen": (
+        "You chose {token}; here it has {prob}, and the model alone gave it {model}.",
+        "你选了{token}，此处概率为 {prob}；模型原本给它 {model}。",
+    ),
+    "bars.picked_model": (
+        "{token} was picked; the model gave it {prob}.",
+        "选出的是{token}，模型给它的概率为 {prob}。",
+    ),
+    "bars.chosen_model": ("You chose {token}; the model gave it {prob}.", "你选了{token}，模型给它的概率为 {prob}。"),
     "bars.drawn_cut": (
         "{token} was your choice, not the draw’s: the rules had cut it (the model gave it {model}).",
         "{token}是你选的，不是抽出来的：规则已经把它去掉（模型原本给它 {model}）。",
@@ -79,13 +92,14 @@ FIGURES: dict[str, tuple[str, str]] = {
         "{rule} 没有去掉任何词元：全都在限度之内。",
     ),
     "note.kept_most_likely.long": (
-        "{rule} asked to remove every token; the most likely one was kept.",
-        "{rule} 要求去掉所有词元，于是保留了最可能的一个。",
+        "{rule} asked for less than one token, so the most likely one was kept.",
+        "{rule} 要求的还不到一个词元，于是保留了最可能的一个。",
     ),
     "note.most_likely_removed.long": ("{rule} removed the most likely token.", "{rule} 去掉了最可能的词元。"),
     "stages.title": ("Step {step} · rule by rule", "第 {step} 步 · 一条规则一行"),
     "stages.title_none": ("Step {step} · no rule is on", "第 {step} 步 · 没有启用任何规则"),
     "stages.token": ("{token} went from {model} to {prob}.", "{token}的概率从 {model} 变为 {prob}。"),
+    "stages.token_model": ("The model gave {token} {prob}.", "模型给{token}的概率为 {prob}。"),
     "stages.law": (
         "{kept} of {total} tokens are left; entropy went from {before} to {after} bits.",
         "{total} 个词元剩下 {kept} 个，熵从 {before} 比特变为 {after} 比特。",
@@ -187,7 +201,6 @@ FIGURES: dict[str, tuple[str, str]] = {
     "curves.temperature": ("temperature T", "温度 T"),
     "curves.cursor": ("T = {t}", "T = {t}"),
     "temperature.title": ("Probability against temperature", "概率随温度的变化"),
-    "temperature.axis": ("probability", "概率"),
     "temperature.now": (
         "At T = {t}, {token} has {prob}; at T = 1 it has {own}.",
         "T = {t} 时，{token}的概率为 {prob}；T = 1 时为 {own}。",

@@ -1,0 +1,439 @@
+"""Every trace value survives the trip through JSON, and no file, however broken, does more than a UserError."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from decoding import __main__ as command_line
+from decoding import api, codec, trace
+from decoding.errors import UserError
+from decoding.sampling import Uniforms, decide
+from decoding.trace import (
+    AliasColumn,
+    AliasDraw,
+    ArgmaxDraw,
+    BinarySearchDraw,
+    Candidate,
+    DirectDraw,
+    Distribution,
+    Draw,
+    Effects,
+    Finish,
+    ForcedDraw,
+    GumbelDraw,
+    Header,
+    Histogram,
+    Merge,
+    ModelInfo,
+    PerturbedScore,
+    Probe,
+    Prompt,
+    SampleStep,
+    Stage,
+    Token,
+    Tokenization,
+    Trace,
+    Word,
+)
+
+many = settings(max_examples=100, deadline=None, derandomize=True)
+
+HALF = Token(7, "⟨F0 9F⟩", b"\xf0\x9f")
+PLAIN = Token(3, " a<b>&\"'\\\u2028😊")
+EMPTY = Token(0, "⟨0⟩", b"")
+DRAWS: dict[str, Draw] = {
+    "argmax": ArgmaxDraw(1.25, HALF, 0.5, 2),
+    "direct": DirectDraw(0.1, 2, 1 / 3, 1 - 2.0**-53),
+    "binary": BinarySearchDraw(0.7, (Probe(0, 3, 1, 0.5, False), Probe(2, 3, 2, 0.9, True)), 2, 0.5, 0.9),
+    "alias": AliasDraw(0.3, 0.6, 1, True, 3, 2, (AliasColumn(0, PLAIN, 1.0, None), AliasColumn(1, HALF, 0.2, PLAIN))),
+    "gumbel": GumbelDraw((PerturbedScore(PLAIN, -2.5, 5e-324, -6.6, -9.1),), 3),
+    "forced": ForcedDraw(),
+}
+LAW = Distribution((Candidate(PLAIN, 0.1, 0.75, True), Candidate(HALF, None, 0.0, False)), 0.25, 2, 0.811)
+STAGES = (
+    Stage("model", {}, LAW, 3, 1.0),
+    Stage("top_k", {"k": 3, "why": ("a", 1, None, True, 0.5)}, LAW, 3, 0.875, ("tie_broken", "no_filtering")),
+)
+WORD = Word(" a", 0, 1, (Token(1, " "), Token(2, "a")), (Merge(5, (PLAIN,)),))
+OTHERS = (
+    Tokenization((PLAIN, EMPTY), (WORD,)),
+    Effects((PLAIN,), (0.0, 1.0), ((1.0, 0.5),), (0.0, 1.0), (0.9,), ((1, 2),)),
+    Histogram(LAW, 1000, (700, 0), 300, 0.01),
+)
+
+
+def run(draw: str = "direct", prob: float = 0.75) -> Trace:
+    """A trace of one step with this draw, small and with every awkward kind of text."""
+    step = SampleStep(0, STAGES, DRAWS[draw], PLAIN, prob, 1e-300)
+    info = ModelInfo("toy:<b>", 10, 4096, "cpu", "float64")
+    asked = {"sampler": draw, "top": 2, "forced": {"0": 3}, "order": ("top_k",), "top_p": 0.1}
+    header = Header(1, info, "sample", Prompt("a\n\0\u202eb", "raw", (EMPTY, HALF)), asked, 2**63 - 1, {"python": "3"})
+    return Trace(header, (step,), Finish("length", (3,), " a😊"))
+
+
+def plain(value: Any = None) -> Any:
+    """A run as parsed JSON, to be damaged."""
+    return json.loads(codec.dumps(run() if value is None else value))
+
+
+def refused(text: str | bytes, cls: type = Trace) -> UserError:
+    """The one sentence with which a text is turned away."""
+    with pytest.raises(UserError) as caught:
+        codec.loads(text, cls)
+    sentence = str(caught.value)
+    assert len(sentence) < 500 and sentence.endswith(".") and sentence.isprintable(), sentence
+    sentence.encode()
+    return caught.value
+
+
+# --- the round trip --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", DRAWS)
+def test_a_run_comes_back_as_it_was(kind: str) -> None:
+    value = run(kind)
+    text = codec.dumps(value)
+    assert codec.loads(text) == codec.loads(text.encode()) == value
+    assert codec.dumps(codec.loads(text)) == text
+
+
+@pytest.mark.parametrize("value", OTHERS, ids=lambda value: type(value).__name__)
+def test_other_values_come_back_as_they_were(value: Any) -> None:
+    assert codec.loads(codec.dumps(value), type(value)) == value
+
+
+def test_the_examples_hold_every_class_of_the_trace() -> None:
+    def classes(value: Any) -> Iterator[type]:
+        if dataclasses.is_dataclass(value):
+            yield type(value)
+            for field in dataclasses.fields(value):
+                yield from classes(getattr(value, field.name))
+        elif isinstance(value, (tuple, list)):
+            for item in value:
+                yield from classes(item)
+
+    kinds = {kind for choice in get_args(Draw) for kind in get_args(codec._hints(choice)["kind"])}
+    assert set(DRAWS) == kinds
+    seen = {cls for value in (*map(run, DRAWS), *OTHERS) for cls in classes(value)}
+    declared = {value for value in vars(trace).values() if isinstance(value, type) and dataclasses.is_dataclass(value)}
+    assert seen == declared
+
+
+@pytest.mark.parametrize("sampler", ["argmax", "direct", "binary", "alias", "gumbel"])
+def test_real_runs_come_back_as_they_were(sampler: str) -> None:
+    model = api.load("toy:lecture")
+    asked = api.sample_settings(sampler=sampler, temperature=1.3, top_k=4, top_p=0.95, forced={1: 3}, top=3)
+    value = api.decode(model, "I", asked, seed=5)
+    assert codec.loads(codec.dumps(value)) == value
+
+
+def test_half_characters_come_back_as_they_were(tiny_llama: Any) -> None:
+    """A byte-level model given half a character: its tokens carry bytes, not text."""
+    tokens = tuple(tiny_llama.token(id) for id in tiny_llama.encode("😊 naïve 我"))
+    assert any(token.data is not None for token in tokens)
+    assert codec.loads(codec.dumps(Tokenization(tokens, ())), Tokenization).tokens == tokens
+    value = api.decode(tiny_llama, "😊", api.sample_settings(temperature=2, max_new_tokens=8))
+    assert codec.loads(codec.dumps(value)) == value
+
+
+@many
+@given(
+    st.text(st.characters(exclude_categories=["Cs"])),
+    st.binary(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.integers(0, 2**63 - 1),
+)
+def test_any_text_bytes_and_numbers_come_back(text: str, data: bytes, number: float, seed: int) -> None:
+    value = run()
+    token = Token(3, text, data)
+    stage = dataclasses.replace(STAGES[0], params={text: number, "seed": -seed}, notes=(text,))
+    step = dataclasses.replace(value.steps[0], stages=(stage,), token=token)
+    header = dataclasses.replace(value.header, seed=seed, versions={text: text})
+    value = dataclasses.replace(value, header=header, steps=(step,))
+    assert codec.loads(codec.dumps(value)) == value
+
+
+def test_a_byte_order_mark_is_let_through() -> None:
+    assert codec.loads(b"\xef\xbb\xbf" + codec.dumps(run()).encode()) == run()
+
+
+def test_the_json_is_compact_and_leaves_out_defaults() -> None:
+    text = codec.dumps(Token(1, "é"))
+    assert text == '{"id":1,"text":"é"}'
+    assert codec.dumps(ForcedDraw()) == '{"kind":"forced"}'
+
+
+def test_the_longest_run_allowed_can_be_read_again() -> None:
+    """256 steps, every processor, 50 alternatives of long tokens: within the size that is read."""
+    options = {"repetition_penalty": 1.1, "presence_penalty": 0.1, "frequency_penalty": 0.1, "no_repeat_ngram_size": 3}
+    filters = {"top_k": 9000, "top_p": 0.99999, "min_p": 1e-7, "typical_p": 0.99999}
+    cutoffs = {"epsilon_cutoff": 1e-9, "eta_cutoff": 1e-9, "temperature": 1.7}
+    asked = api.sample_settings(sampler="alias", top=50, **options, **filters, **cutoffs)
+    logits = torch.randn(10_000, generator=torch.Generator().manual_seed(0))
+    step = decide(logits, torch.arange(50), 255, asked, Uniforms(0), lambda id: Token(id, f"{id:012}"))
+    assert len(step.stages) == 12 and len(step.stages[-1].result.top) > 50
+    text = codec.dumps(step)
+    assert len(text.encode()) * 256 < codec.MAX_BYTES
+    assert (text.count("{") + text.count("[")) * 256 < codec.MAX_VALUES
+
+
+# --- damage ----------------------------------------------------------------------------------------
+
+
+def test_every_truncation_is_refused() -> None:
+    text = codec.dumps(run("alias")).encode()
+    for length in range(len(text)):
+        assert refused(text[:length]).code == "trace_broken"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", " ", "null", "true", "0", '"x"', "[]", "{}", "[[]]", '{"header": 1}', "not json", "{'header': 1}"),
+        *("NaN", "Infinity", "-Infinity", "1e999", "[1e999]", "9" * 4000, "9" * 400_000, "-" + "9" * 400_000),
+        *("[" * 100_000, '{"header":' * 100_000, "[" * 900 + "]" * 900, '{"a":' * 900 + "1" + "}" * 900),
+        *('"\\ud800"', '"\ud800"', '{"\\ud800": 1}', "\ufeff{}", "\0", "<script>alert(1)</script>", '{"a":1,"a":2}'),
+    ],
+    ids=lambda text: repr(text[:20]) + f"-{len(text)}",
+)
+def test_what_is_no_trace_at_all_is_refused(text: str) -> None:
+    refused(text)
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe", b"\x80abc", bytes(range(256)), b"\x1f\x8b\x08", b"PK\x03\x04"])
+def test_what_is_no_text_is_refused(data: bytes) -> None:
+    assert refused(data).code == "trace_broken"
+
+
+def test_what_is_huge_is_refused() -> None:
+    error = refused(b" " * (codec.MAX_BYTES + 1))
+    assert error.code == "trace_too_large" and f"{codec.MAX_BYTES:,}" in str(error)
+    assert "objects" in str(refused("[" + "[],{}," * (codec.MAX_VALUES // 2) + "0]"))
+
+
+@pytest.mark.parametrize("version", [0, 2, -1, 10**18, 10**4000, -(10**4000)])
+def test_another_version_is_named(version: int) -> None:
+    damaged = plain()
+    damaged["header"]["schema"] = version
+    damaged["steps"] = "in another form"
+    text = json.dumps(damaged) if abs(version) < 10**30 else json.dumps(damaged).replace(str(version), "1" + "0" * 4000)
+    assert refused(text).code == "trace_version"
+
+
+@pytest.mark.parametrize("version", [None, "1", 1.0, True, [1], {}])
+def test_a_version_of_another_type_is_refused(version: Any) -> None:
+    damaged = plain()
+    damaged["header"]["schema"] = version
+    assert "header.schema" in str(refused(json.dumps(damaged)))
+
+
+CANDIDATE = ("steps", 0, "stages", 0, "result", "top", 0)
+WRONG: list[tuple[tuple[Any, ...], Any]] = [
+    (("header",), None),
+    (("header", "seed"), True),
+    (("header", "seed"), 1.0),
+    (("header", "seed"), -1),
+    (("header", "seed"), 2**63),
+    (("header", "model", "vocab_size"), 3),  # a drawn token is beyond it
+    (("header", "model", "vocab_size"), 10**400),
+    (("header", "prompt", "template"), "html"),
+    (("header", "prompt", "tokens"), {}),
+    (("header", "prompt", "tokens"), [1]),
+    (("header", "prompt", "text"), "\ud83d"),
+    (("header", "settings"), []),
+    (("header", "settings", "top_p"), 1e999),
+    (("header", "settings", "top_k"), 10**400),
+    (("header", "settings", "x"), "\udc00"),
+    (("header", "settings", "\ud800"), 1),
+    (("header", "settings", "deep"), [[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]),
+    (("header", "versions", "python"), 3),
+    (("header", "surprise"), 1),
+    (("steps",), {}),
+    (("steps",), [[]]),
+    (("steps", 0, "kind"), "beam"),
+    (("steps", 0, "position"), 1),
+    (("steps", 0, "position"), -1),
+    (("steps", 0, "prob"), 1.5),
+    (("steps", 0, "prob"), -0.1),
+    (("steps", 0, "prob"), "0.5"),
+    (("steps", 0, "prob"), True),
+    (("steps", 0, "prob"), 10**400),
+    (("steps", 0, "prob"), None),
+    (("steps", 0, "stages"), []),
+    (("steps", 0, "stages", 0, "kept_count"), 0),
+    (("steps", 0, "stages", 0, "kept_count"), 99),
+    (("steps", 0, "stages", 0, "result", "top"), []),
+    (("steps", 0, "stages", 0, "result", "tail_mass"), 0.5),
+    (("steps", 0, "stages", 0, "result", "entropy"), -0.1),
+    (("steps", 0, "stages", 0, "result", "entropy"), 1e999),
+    ((*CANDIDATE, "kept"), 1),
+    ((*CANDIDATE, "kept"), False),
+    ((*CANDIDATE, "logit"), None),
+    ((*CANDIDATE, "logit"), [1.0]),
+    ((*CANDIDATE, "prob"), 0.2),
+    ((*CANDIDATE, "token", "id"), 4),
+    ((*CANDIDATE, "token", "id"), 7),
+    ((*CANDIDATE, "token", "id"), 3.0),
+    ((*CANDIDATE, "token", "data"), "xyz"),
+    ((*CANDIDATE, "token", "data"), 1),
+    (("steps", 0, "draw"), None),
+    (("steps", 0, "draw"), {}),
+    (("steps", 0, "draw", "kind"), "dice"),
+    (("steps", 0, "draw", "kind"), ["direct"]),
+    (("steps", 0, "draw", "kind"), "argmax"),  # with the fields of another
+    (("steps", 0, "draw", "uniform"), 2),
+    (("steps", 0, "draw", "low"), 1.0),
+    (("steps", 0, "draw", "high"), 1e300),
+    (("steps", 0, "draw", "scanned"), -1),
+    (("steps", 0, "token", "id"), 5),
+    (("finish", "reason"), "bored"),
+    (("finish", "token_ids"), [4]),
+    (("finish", "token_ids"), []),
+    (("finish", "token_ids"), ["3"]),
+    (("finish", "text"), None),
+]
+
+
+@pytest.mark.parametrize(("path", "value"), WRONG, ids=lambda part: str(part)[:60])
+def test_one_wrong_value_is_refused(path: tuple[Any, ...], value: Any) -> None:
+    damaged = plain()
+    place = damaged
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    text = json.dumps(damaged).replace("Infinity", "1e999")
+    assert refused(text).code == "trace_broken"
+
+
+@pytest.mark.parametrize(
+    ("draw", "field", "value"),
+    [
+        ("alias", "column", 2),
+        ("alias", "column_count", 1),
+        ("alias", "columns", []),
+        ("gumbel", "scores", []),
+        ("gumbel", "count", 0),
+        ("argmax", "gap", -1),
+        ("binary", "probes", [1]),
+        ("binary", "index", -1),
+        ("direct", "low", -0.5),
+    ],
+)
+def test_a_draw_that_no_picture_could_show_is_refused(draw: str, field: str, value: Any) -> None:
+    damaged = plain(run(draw))
+    damaged["steps"][0]["draw"][field] = value
+    assert "draw" in str(refused(json.dumps(damaged)))
+
+
+def test_a_missing_field_is_named() -> None:
+    for path in (("header",), ("finish",), ("steps", 0, "token"), ("steps", 0, "stages", 1, "result", "entropy")):
+        damaged = plain()
+        place = damaged
+        for key in path[:-1]:
+            place = place[key]
+        del place[path[-1]]
+        assert f"{path[-1]}: it is missing" in str(refused(json.dumps(damaged)))
+
+
+def test_a_field_that_is_there_twice_is_refused() -> None:
+    text = codec.dumps(run()).replace('"position":0', '"position":0,"position":0')
+    assert "'position' is there twice" in str(refused(text))
+
+
+def test_the_place_of_a_fault_is_told_in_one_line_whatever_its_name() -> None:
+    damaged = plain()
+    damaged["header"]["versions"] = {"a\nb\r\x1b[31m\u2028" + "c" * 1000: 1}
+    assert "header.versions.a b" in str(refused(json.dumps(damaged)))
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of every value inside parsed JSON."""
+    if path:
+        yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from places(item, (*path, key))
+
+
+PLAIN_RUNS = [plain(run(kind)) for kind in DRAWS]
+PLACES = [list(places(value)) for value in PLAIN_RUNS]
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 9),
+    st.integers(),
+    st.sampled_from([2**63, 10**400, -(10**400), 1e308, 5e-324, -0.0, 1e999, "\ud800", "\0", "", "direct", "model"]),
+    st.floats(),
+    st.floats(0, 1),
+    st.text(),
+)
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3), max_leaves=8
+)
+
+
+@settings(many, max_examples=500)
+@given(st.data())
+def test_damage_anywhere_is_refused_or_harmless(data: st.DataObject) -> None:
+    """One to three values replaced, removed, repeated or renamed: a UserError, or a run that prints and saves."""
+    which = data.draw(st.integers(0, len(PLAIN_RUNS) - 1))
+    damaged = copy.deepcopy(PLAIN_RUNS[which])
+    for path in data.draw(st.lists(st.sampled_from(PLACES[which]), min_size=1, max_size=3)):
+        place, key = damaged, path[-1]
+        try:
+            for step in path[:-1]:
+                place = place[step]
+            place[key]
+        except (KeyError, IndexError, TypeError):
+            continue  # an earlier damage took it away
+        how = data.draw(st.sampled_from(["replace", "remove", "rename", "repeat"]))
+        if not isinstance(place, (dict, list)):
+            continue
+        if how == "remove":
+            del place[key]
+        elif how == "rename" and isinstance(place, dict):
+            place[data.draw(st.text(max_size=4))] = place.pop(key)
+        elif how == "repeat" and isinstance(place, list):
+            place.append(place[key])
+        else:
+            place[key] = data.draw(VALUES)
+    text = json.dumps(damaged)
+    try:
+        value = codec.loads(text)
+    except UserError:
+        refused(text)
+        return
+    assert codec.loads(codec.dumps(value)) == value
+    command_line.print_trace(value)
+
+
+@settings(many, max_examples=200)
+@given(st.sampled_from(list(DRAWS)), st.data())
+def test_damaged_bytes_are_refused_or_harmless(kind: str, data: st.DataObject) -> None:
+    text = bytearray(codec.dumps(run(kind)).encode())
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(text) - 1))
+        text[at : at + data.draw(st.integers(0, 4))] = data.draw(
+            st.binary(max_size=4) | st.sampled_from([b'"', b"{", b"]", b",", b"1e999", b"NaN", b"-", b"\\ud800", b"\n"])
+        )
+    try:
+        value = codec.loads(bytes(text))
+    except UserError:
+        refused(bytes(text))
+        return
+    assert codec.loads(codec.dumps(value)) == value
+
+
+@many
+@given(VALUES, st.sampled_from([Trace, SampleStep, Tokenization, Effects, Stage]))
+def test_any_json_is_refused(value: Any, cls: type) -> None:
+    refused(json.dumps(value), cls)

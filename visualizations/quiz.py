@@ -1,0 +1,159 @@
+"""Predict, then see: questions about what is on the page. The core computes each answer when it is asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from decoding.trace import Distribution, SampleStep, Word
+from visualizations.figures.style import number, percent, quoted
+from visualizations.text import Text
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, the choices, which of them is right, and why, with its numbers."""
+
+    ask: str
+    choices: tuple[str, ...]
+    answer: int
+    because: str
+
+
+Card = Callable[[Text], Question]
+
+
+def among(values: Sequence[float], right: float) -> int:
+    """Which of the offered values is nearest to the computed one (by ratio where all are positive)."""
+    if right > 0 and all(value > 0 for value in values):
+        return min(range(len(values)), key=lambda i: abs(math.log(values[i] / right)))
+    return min(range(len(values)), key=lambda i: abs(values[i] - right))
+
+
+# --- Next token --------------------------------------------------------------------------------------
+
+
+def times_as_likely(law: Distribution) -> Card:
+    """How a gap between two logits becomes a ratio of probabilities."""
+    first, second = law.top[:2]
+
+    def card(text: Text) -> Question:
+        gap = (first.logit or 0.0) - (second.logit or 0.0)
+        right = math.exp(gap)
+        values = (gap, right, right**2)
+        names = {"first": quoted(first.token.text), "second": quoted(second.token.text), "gap": f"{gap:.2f}"}
+        because = text("quiz.times_because", ratio=f"{first.prob / second.prob:.1f}", **names)
+        return Question(text("quiz.times", **names), tuple(f"{v:.1f} ×" for v in values), among(values, right), because)
+
+    return card
+
+
+def shifted(text: Text) -> Question:
+    """Adding a constant to every logit changes nothing."""
+    import torch
+
+    from decoding.observe import law
+
+    before, after = (law(torch.tensor(logits)).probs().tolist() for logits in ([3.0, 2.0, 1.0], [8.0, 7.0, 6.0]))
+    answer = 0 if abs(after[0] - before[0]) < 1e-6 else 1 if after[0] > before[0] else 2
+    choices = (text("quiz.same"), text("quiz.higher"), text("quiz.lower"))
+    asked = text("quiz.shift", probs=", ".join(map(percent, before)))
+    return Question(asked, choices, answer, text("quiz.shift_because", prob=percent(after[0])))
+
+
+def merges_of(word: Word) -> Card:
+    """How many merges made a word."""
+
+    def card(text: Text) -> Question:
+        right = len(word.merges)
+        values = (1, right, len(word.start) + 2) if right != 1 else (1, 3, 5)
+        asked = text("quiz.merges", word=quoted(word.text), bytes=len(word.start))
+        because = text("quiz.merges_because", bytes=len(word.start), tokens=word.count, merges=right)
+        return Question(asked, tuple(map(str, values)), values.index(right), because)
+
+    return card
+
+
+# --- Sampling ----------------------------------------------------------------------------------------
+
+
+def kept_at(step: SampleStep, stage: int, top_p: float) -> Card:
+    """How many tokens a smaller top-p would keep at this step."""
+
+    def card(text: Text) -> Question:
+        import torch
+
+        from decoding.ranking import nucleus_size
+
+        probs = torch.tensor([c.prob for c in step.stages[stage].result.top], dtype=torch.float64)
+        right = int(nucleus_size(probs.cumsum(0), torch.tensor([top_p], dtype=torch.float64)))
+        values = sorted({max(1, right // 2), right, right + 3, step.stages[-1].kept_count})
+        most = step.stages[stage].result.top[0]
+        because = text("quiz.kept_because", token=quoted(most.token.text), prob=percent(most.prob), kept=right, p=top_p)
+        asked = text("quiz.kept", step=step.position + 1, p=top_p, now=step.stages[-1].kept_count)
+        return Question(asked, tuple(map(str, values)), values.index(right), because)
+
+    return card
+
+
+def order_matters(text: Text) -> Question:
+    """Temperature before or after top-p."""
+    import torch
+
+    from decoding.processors import Temperature, TopP
+
+    logits = torch.tensor([3.0, 2.0, 1.0])
+    first = int((TopP(0.8)(Temperature(0.5)(logits)) > -torch.inf).sum())
+    last = int((Temperature(0.5)(TopP(0.8)(logits)) > -torch.inf).sum())
+    choices = (text("quiz.order_first"), text("quiz.order_last"), text("quiz.order_same"))
+    answer = 2 if first == last else 0 if first < last else 1
+    return Question(text("quiz.order"), choices, answer, text("quiz.order_because", first=first, last=last))
+
+
+def other_uniform(step: SampleStep, uniform: float) -> Card:
+    """Where another uniform would have landed."""
+    kept = [c for c in step.stages[-1].result.top if c.kept]
+
+    def card(text: Text) -> Question:
+        from decoding.samplers import direct
+
+        index, draw = direct([c.prob for c in kept], uniform)
+        offered = sorted({0, 1, index, min(len(kept) - 1, index + 2)})
+        choices = tuple(quoted(kept[i].token.text) for i in offered)
+        asked = text("quiz.uniform", step=step.position + 1, u=uniform)
+        names = {"token": quoted(kept[index].token.text), "low": f"{draw.low:.2f}", "high": f"{draw.high:.2f}"}
+        return Question(asked, choices, offered.index(index), text("quiz.uniform_because", u=uniform, **names))
+
+    return card
+
+
+# --- Temperature & top-p -----------------------------------------------------------------------------
+
+
+def hotter(entropies: Callable[[float], float]) -> Card:
+    """What happens to the entropy when T goes from 1 to 2."""
+
+    def card(text: Text) -> Question:
+        one, two = entropies(1.0), entropies(2.0)
+        choices = (text("quiz.grows"), text("quiz.stays"), text("quiz.shrinks"))
+        answer = 1 if abs(one - two) < 0.01 else 0 if two > one else 2
+        return Question(
+            text("quiz.hotter"), choices, answer, text("quiz.hotter_because", one=f"{one:.2f}", two=f"{two:.2f}")
+        )
+
+    return card
+
+
+def kept_when(kept: Callable[[float, float], int], temperature: float, top_p: float) -> Card:
+    """How many tokens top-p keeps at some temperature."""
+
+    def card(text: Text) -> Question:
+        right = kept(temperature, top_p)
+        values = (3, 300, 30_000) if temperature > 0 else (0, 1, 49_152)
+        names = {"t": f"{temperature:g}", "p": f"{top_p:g}"}
+        because = text("quiz.when_zero" if temperature == 0 else "quiz.when_because", kept=number(right), **names)
+        choices = tuple(text("quiz.about", count=number(v)) if temperature > 0 else number(v) for v in values)
+        return Question(text("quiz.when", **names), choices, among(values, right), because)
+
+    return card

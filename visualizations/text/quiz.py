@@ -1,0 +1,85 @@
+"""Words of the quiz cards: key -> (en, zh)."""
+
+QUIZ: dict[str, tuple[str, str]] = {
+    "quiz.title": ("Predict, then see", "先猜，再看"),
+    "quiz.right": ("Right.", "对。"),
+    "quiz.wrong": ("Not quite.", "不对。"),
+    "quiz.same": ("the same", "不变"),
+    "quiz.higher": ("higher", "变高"),
+    "quiz.lower": ("lower", "变低"),
+    "quiz.grows": ("it grows", "变大"),
+    "quiz.stays": ("it stays", "不变"),
+    "quiz.shrinks": ("it shrinks", "变小"),
+    "quiz.about": ("about {count}", "约 {count} 个"),
+    "quiz.times": (
+        "The logit of {first} is {gap} above that of {second}. How many times as likely is it?",
+        "{first}的 logit 比{second}高 {gap}。它的概率是后者的几倍？",
+    ),
+    "quiz.times_because": (
+        "Softmax raises e to each logit, so a gap of {gap} is a ratio of e^{gap} = {ratio}.",
+        "softmax 对每个 logit 取 e 的幂，所以差 {gap} 就是 e^{gap} = {ratio} 倍。",
+    ),
+    "quiz.shift": (
+        "Logits 3, 2, 1 give the probabilities {probs}. Add 5 to every logit. What happens to the first probability?",
+        "logit 3、2、1 对应的概率是 {probs}。给每个 logit 都加 5，第一个概率会怎样？",
+    ),
+    "quiz.shift_because": (
+        "It is still {prob}: softmax sees only the gaps between logits.",
+        "仍是 {prob}：softmax 只看 logit 之间的差。",
+    ),
+    "quiz.merges": (
+        "{word} starts as {bytes} bytes. How many merges make it what the model reads?",
+        "{word}一开始是 {bytes} 个字节。合并几次，才成为模型读到的样子？",
+    ),
+    "quiz.merges_because": (
+        "Each merge makes one piece of two: from {bytes} bytes to {tokens} token takes {merges} merges.",
+        "每次合并把两块变一块：从 {bytes} 个字节到 {tokens} 个词元，要合并 {merges} 次。",
+    ),
+    "quiz.kept": (
+        "At step {step}, {now} tokens are kept. Lower top-p to {p}. How many stay?",
+        "第 {step} 步现在保留 {now} 个词元。把 top-p 降到 {p}，还剩几个？",
+    ),
+    "quiz.kept_because": (
+        "{kept}. After the temperature {token} alone holds {prob}; top-p adds tokens, likeliest first, until they hold {p}.",
+        "{kept} 个。经过温度后，{token}自己就占 {prob}；top-p 从最可能的开始加，直到总和达到 {p}。",
+    ),
+    "quiz.order": (
+        "Logits 3, 2, 1; temperature 0.5 and top-p 0.8. Which order keeps fewer tokens?",
+        "logit 为 3、2、1；温度 0.5，top-p 0.8。哪种先后保留的词元更少？",
+    ),
+    "quiz.order_first": ("temperature first", "先温度"),
+    "quiz.order_last": ("temperature last", "后温度"),
+    "quiz.order_same": ("both the same", "一样多"),
+    "quiz.order_because": (
+        "Temperature first keeps {first}, last keeps {last}: sharpened first, fewer tokens reach 0.8.",
+        "先温度保留 {first} 个，后温度保留 {last} 个：先变尖，更少的词元就能凑到 0.8。",
+    ),
+    "quiz.uniform": (
+        "At step {step} another random number comes up: u = {u}. Which token is drawn?",
+        "第 {step} 步如果随机数是 u = {u}，会抽中哪个词元？",
+    ),
+    "quiz.uniform_because": (
+        "Laid end to end, {token} covers {low} to {high}, and {u} lies in there.",
+        "首尾相接排开，{token}占 {low} 到 {high}，{u} 就落在里面。",
+    ),
+    "quiz.hotter": (
+        "Temperature goes from 1 to 2. What happens to the entropy?",
+        "温度从 1 升到 2，熵会怎样？",
+    ),
+    "quiz.hotter_because": (
+        "From {one} to {two} bits: a higher temperature flattens the law, so the choice is more open.",
+        "从 {one} 到 {two} 比特：温度越高分布越平，选择就越不确定。",
+    ),
+    "quiz.when": (
+        "At temperature {t}, how many tokens does top-p {p} keep?",
+        "温度为 {t} 时，top-p {p} 保留多少个词元？",
+    ),
+    "quiz.when_because": (
+        "{kept}. The law is so flat that it takes that many tokens to hold {p}.",
+        "{kept} 个。分布很平，要这么多词元才能凑到 {p}。",
+    ),
+    "quiz.when_zero": (
+        "{kept}. Temperature 0 puts all probability on the likeliest token; there is nothing else left to keep.",
+        "{kept} 个。温度 0 把全部概率放在最可能的词元上，别的都不剩。",
+    ),
+}
