@@ -19,6 +19,7 @@ from visualizations.runs import Run, Runs
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from decoding.experiments.cost_values import CostTable
     from decoding.models.protocol import LanguageModel
     from decoding.settings import SampleSettings
 
@@ -44,6 +45,7 @@ class Lab:
         self.models = models or Models(offered())
         self.runs = Runs()
         self.running = 0
+        self.costs: list[CostTable] = []
         self._count = threading.Lock()
         self._recorded: dict[tuple[str, int], Path] = {}
         self._logits: OrderedDict[tuple[str, int], Tensor] = OrderedDict()

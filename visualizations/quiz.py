@@ -157,3 +157,48 @@ def kept_when(kept: Callable[[float, float], int], temperature: float, top_p: fl
         return Question(text("quiz.when", **names), choices, among(values, right), because)
 
     return card
+
+
+# --- Samplers ----------------------------------------------------------------------------------------
+
+METHODS = ("direct", "binary", "alias", "gumbel")
+
+
+def _counted(items: int, draws: int) -> dict[str, int]:
+    """Operations of each sampler for so many draws from so many items, counted while they run."""
+    from decoding.experiments import cost
+
+    probs = cost.weights("zipf", items)
+    counted = {name: cost.point(name, probs, draws, effort=20_000).operations or 0 for name in METHODS}
+    return dict(sorted(counted.items(), key=lambda pair: pair[1]))
+
+
+def _cheapest(text: Text, items: int, draws: int) -> Question:
+    counted = _counted(items, draws)
+    best = next(iter(counted))
+    listed = text("quiz.comma").join(f"{text('sampler.' + name)} {number(count)}" for name, count in counted.items())
+    asked = text("quiz.cheapest", items=number(items), draws=number(draws))
+    names = tuple(text(f"sampler.{name}") for name in METHODS)
+    return Question(asked, names, METHODS.index(best), text("quiz.cheapest_because", counts=listed))
+
+
+def cheapest_one(text: Text) -> Question:
+    """Which sampler does the least work for one draw."""
+    return _cheapest(text, 10_000, 1)
+
+
+def cheapest_many(text: Text) -> Question:
+    """Which sampler does the least work for many draws."""
+    return _cheapest(text, 10_000, 100_000)
+
+
+def frozen_noise(text: Text) -> Question:
+    """How many different tokens frozen noise gives."""
+    from decoding.experiments.gumbel import frozen
+    from decoding.experiments.laws import preset
+
+    found = frozen(preset("uniform", 6), 1_000, 0)
+    fresh, kept = (sum(count > 0 for count in tally.counts) for tally in (found.fresh, found.frozen))
+    values = (1, 3, 6)
+    because = text("quiz.frozen_because", fresh=fresh, frozen=kept)
+    return Question(text("quiz.frozen"), tuple(map(str, values)), values.index(kept), because)

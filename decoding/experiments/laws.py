@@ -82,10 +82,10 @@ def parse(text: str) -> Law:
 
 
 def _probabilities(entries: Sequence[str]) -> Law:
-    probs = [_number(entry, entry, 1.0) for entry in entries]
+    probs = [_number(entry, entry, "1") for entry in entries]
     total = math.fsum(probs)
     if abs(total - 1) > SUM_TOLERANCE:
-        raise UserError("law_sum", sum=f"{total:.6g}", missing=f"{1 - total:+.6g}")
+        raise UserError("law_sum", sum=f"{total:.8g}", missing=f"{1 - total:+.8g}")
     return _law("typed", [letters(index) for index in range(len(probs))], probs)
 
 
@@ -101,21 +101,21 @@ def _weights(entries: Sequence[str]) -> Law:
         if name in names:
             raise UserError("law_name_twice", name=name)
         names.append(name)
-        weights.append(_number(entry[colon + 1 :], entry, MOST_WEIGHT))
+        weights.append(_number(entry[colon + 1 :], entry, f"{MOST_WEIGHT:,.0f}"))
     if not any(weights):
         raise UserError("law_zero")
     return _law("typed", names, weights)
 
 
-def _number(text: str, entry: str, limit: float) -> float:
-    """A number or a fraction, from 0 to `limit`."""
+def _number(text: str, entry: str, limit: str) -> float:
+    """A number or a fraction from 0 up. Probabilities above 1 are left to the sum, whose message says more."""
     above, slash, below = text.partition("/")
     try:
         value = float(above) / float(below) if slash else float(above)
     except (ValueError, ZeroDivisionError):
         raise UserError("law_entry", entry=_short(entry)) from None
-    if not 0 <= value <= limit:
-        raise UserError("law_value", entry=_short(entry), value=f"{value:.6g}", limit=f"{limit:,.0f}")
+    if not 0 <= value <= MOST_WEIGHT:
+        raise UserError("law_value", entry=_short(entry), value=f"{value:.6g}", limit=limit)
     return value + 0.0  # not -0
 
 

@@ -73,6 +73,14 @@ function sliders() {
   });
 }
 
+// A slider's upper end follows what it moves through.
+function limit(name, most) {
+  const input = element.querySelector(`.lab-slider input[name="${name}"]`);
+  if (!input || Number(input.max) === most) return;
+  input.max = most;
+  input.dispatchEvent(new Event("input"));
+}
+
 // Groups of buttons of which one is pressed; what is pressed goes along with every request.
 function choices() {
   element.querySelectorAll(".lab-choice").forEach((group) => {

@@ -12,7 +12,10 @@ function read() {
   const value = JSON.parse(props.value);
   message(value.message, value.progress);
   if (value.running !== undefined) running(value.running);
-  if (value.run === undefined) return;
+  if (value.run === undefined) {
+    if (value.details) Object.assign(state.details, value.details) && render();
+    return;
+  }
   show(value);
   if (value.done) root.dataset.done = value.run;
 }
@@ -196,6 +199,12 @@ async function paint(reply) {
     rows(card, panel, name);
     code(card.querySelector(".lab-code"));
   }
+  if (reply.count !== undefined && reply.count !== state.count) {
+    state.count = reply.count;
+    state.step = Math.min(state.step, state.count - 1);
+    player();
+  }
+  for (const [name, most] of Object.entries(reply.limits || {})) limit(name, most);
   if (reply.chips) chips(reply.chips);
   if (reply.merges !== undefined) merges(reply.merges);
   if (reply.readouts) for (const [name, value] of Object.entries(reply.readouts)) text(element.querySelector(`[data-readout="${name}"]`), value);
@@ -256,10 +265,14 @@ part("play")?.addEventListener("click", play);
 part("position")?.addEventListener("input", (event) => select(Number(event.target.value) - 1));
 part("draw")?.addEventListener("click", () => {
   state.details.draws = (state.details.draws || 0) + 1;
-  render();
+  if (part("play")) {
+    select(0);
+    play();
+  } else render();
 });
 part("save")?.addEventListener("click", save);
 element.querySelectorAll(".lab-code").forEach((details) => details.addEventListener("toggle", () => code(details)));
+part("measure")?.addEventListener("click", () => trigger("measure", { run: state.run }));
 document.addEventListener("keydown", keys);
 sliders();
 choices();

@@ -23,19 +23,20 @@ Server = Callable[[str], str]
 class Panel:
     """A card with a title, a sentence and a figure, `span` twelfths wide; a pickable one has rows to choose.
 
-    Each can show the code that computed its numbers.
+    Each can show the code that computed its numbers. `section` names the heading that stands above it.
     """
 
     name: str
     span: int = 12
     pickable: bool = False
+    section: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ViewSlider:
     """A control that redraws without running: its value goes along with every request.
 
-    It stands in the bar on top, or in the card of `panel`.
+    It stands in the bar on top, in the card of `panel`, or under the heading of the section called so.
     """
 
     name: str
@@ -100,7 +101,7 @@ class Viewer(gr.HTML):
 def _template(text: Text, panels: Sequence[Panel], parts: Sequence[str], controls: Sequence[Control]) -> str:
     words = {key: text(f"viewer.{key}") for key in ("step", "no_step", "play", "pause", "branches", "lost")}
     made = {name: _PARTS[name](text) for name in parts}
-    bar = made.pop("player", "") + _controls(controls) + made.pop("draw_button", "")
+    bar = made.pop("player", "") + _controls(controls) + made.pop("draw_button", "") + made.pop("again_button", "")
     branches, below = made.pop("branches", ""), made.pop("joined", "") + made.pop("quiz", "")
     return (
         f'<div class="lab-viewer" data-words="{escape(json.dumps(words, ensure_ascii=False))}" lang="{text.lang}">'
@@ -118,13 +119,26 @@ def _template(text: Text, panels: Sequence[Panel], parts: Sequence[str], control
 
 def _panel(panel: Panel, text: Text, controls: Sequence[Control]) -> str:
     rows = '<div class="lab-rows"></div>' if panel.pickable else ""
+    head = _section(panel.section, text, controls) if panel.section else ""
     return (
-        f'<section class="lab-panel" style="--span: {panel.span}" data-panel="{panel.name}"><h2 class="lab-title"></h2>'
+        f'{head}<section class="lab-panel" style="--span: {panel.span}" data-panel="{panel.name}"><h2 class="lab-title"></h2>'
         f'<p class="lab-text"></p>{_controls(controls, panel.name)}<div class="lab-canvas">'
         f'<div class="lab-figure" data-panel="{panel.name}" role="img"></div>{rows}</div>'
         f'<details class="lab-code" data-panel="{panel.name}"><summary>{escape(text("viewer.code"))}</summary>'
         '<pre tabindex="0"></pre></details></section>'
     )
+
+
+def _section(name: str, text: Text, controls: Sequence[Control]) -> str:
+    button = _measure(text) if name == "cost" else ""
+    return (
+        f'<div class="lab-section"><h2>{escape(text(f"section.{name}"))}</h2><p>{escape(text(f"section.{name}_text"))}</p>'
+        f"{_controls(controls, name)}{button}</div>"
+    )
+
+
+def _measure(text: Text) -> str:
+    return f'<button type="button" class="lab-measure lab-plain">{escape(text("samplers.measure"))}</button>'
 
 
 def _controls(controls: Sequence[Control], panel: str = "") -> str:
@@ -192,8 +206,8 @@ def _joined(text: Text) -> str:
     return f'<p class="lab-joined-line"><span class="lab-small">{label}</span> <bdi class="lab-joined"></bdi></p>'
 
 
-def _draw_button(text: Text) -> str:
-    return f'<button type="button" class="lab-draw lab-plain">{escape(text("viewer.draw"))}</button>'
+def _draw_button(text: Text, words: str = "viewer.draw") -> str:
+    return f'<button type="button" class="lab-draw lab-plain">{escape(text(words))}</button>'
 
 
 def _quiz(text: Text) -> str:
@@ -201,12 +215,16 @@ def _quiz(text: Text) -> str:
     return f'<section class="lab-quiz"><h2 class="lab-title">{title}</h2><div class="lab-quiz-cards"></div></section>'
 
 
+def _link(page: str, text: Text) -> str:
+    path = page if text.lang == "en" else f"zh-{page}"
+    return f'<a class="lab-quiet" data-href="{path}" href="{path}">{escape(text(f"viewer.{page}_link"))}</a>'
+
+
 def _foot(text: Text, parts: Sequence[str]) -> str:
     save = f'<button type="button" class="lab-save lab-quiet">{escape(text("viewer.save"))}</button>'
     link = ""
-    if "player" in parts:
-        page = "effects" if text.lang == "en" else "zh-effects"
-        link = f'<a class="lab-quiet" data-href="{page}" href="{page}">{escape(text("viewer.effects_link"))}</a>'
+    if "strip" in parts:
+        link = _link("effects", text) + _link("samplers", text)
     return f'<div class="lab-foot"><span class="lab-about"></span>{link}{save}</div>'
 
 
@@ -218,5 +236,6 @@ _PARTS: dict[str, Callable[[Text], str]] = {
     "joined": _joined,
     "merges": lambda text: '<section class="lab-merges lab-panel" aria-live="polite" hidden></section>',
     "draw_button": _draw_button,
+    "again_button": lambda text: _draw_button(text, "samplers.again"),
     "quiz": _quiz,
 }

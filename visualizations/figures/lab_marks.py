@@ -28,6 +28,7 @@ LINES: dict[str, tuple[str, str, float]] = {
     "direct": ("solid", "circle", 0.0),
     "binary": ("7px,3px", "square", 0.35),
     "alias": ("2px,2px", "diamond", 0.0),
+    "alias_sorted": ("2px,4px", "diamond-open", 0.7),
     "gumbel": ("9px,3px,2px,3px", "triangle-up", 0.7),
     "multinomial": ("5px,5px", "x", 1.0),
 }

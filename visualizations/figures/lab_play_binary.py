@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from decoding.experiments.values import BinaryPlay, Law
 from visualizations.figures import base
-from visualizations.figures.lab_marks import Box, blocks, hovered, item, made, marks, outline
-from visualizations.figures.style import BODY, SMALL, Figure, View, apart, literal, mix
+from visualizations.figures.lab_marks import Box, blocks, hovered, item, made, marks, outline, plain
+from visualizations.figures.style import BODY, SMALL, Figure, View, apart, literal, mix, short, text_px
 
 HEAD, TOP, TALL = 10, 26, 130
 """y of the words above, of a sum of 1, and the height of the columns, px."""
@@ -107,15 +107,15 @@ def _names(law: Law, view: View, at: tuple[float, float], bold: int | None, draw
     """Names under the columns where there is room; that of the item in question always, in bold."""
     gutter, wide = at
     room = int((wide - 4) / (SMALL * 0.61))
-    points, strong = [], []
+    points, strong, half = [], [], 0.0
     if bold is not None:
-        label = ("▸ " if drawn else "") + item(law, bold, max(room - 2 * drawn, 8), view)
-        half = (min(max(room, 8), 12) + 2) * SMALL * 0.61 / 2
+        label = ("▸ " if drawn else "") + short(plain(law, bold, view), max(room - 2 * drawn, 8))
+        half = text_px(label, SMALL, mono=True) / 2
         x = min(max(gutter + wide * (bold + 0.5), half), view.width - half)
-        strong.append((x, NAMES, f"<b>{label}</b>"))
+        strong.append((x, NAMES, f"<b>{literal(label)}</b>"))
     for i in range(len(law.items)) if room >= 2 else ():
         x = gutter + wide * (i + 0.5)
-        if i != bold and all(abs(x - sx) > wide / 2 + half for sx, _, _ in strong):
+        if i != bold and all(abs(x - other) > wide / 2 + half for other, _, _ in strong):
             points.append((x, NAMES, item(law, i, room, view)))
     return [
         base.texts(points, view.color("soft"), "middle center", SMALL, mono=True),

@@ -15,14 +15,15 @@ from starlette.routing import Route
 
 from visualizations.components.header import Header
 from visualizations.lab import Lab
-from visualizations.pages import effects, next_token, sampling
+from visualizations.pages import effects, next_token, samplers, sampling
 from visualizations.text import LANGS, Lang, Text
 
-PAGES = (("next_token", next_token), ("sampling", sampling), ("effects", effects))
+PAGES = (("next_token", next_token), ("sampling", sampling), ("effects", effects), ("samplers", samplers))
 PATHS: dict[str, dict[Lang, str]] = {
     "next_token": {"en": "", "zh": "zh"},
     "sampling": {"en": "sampling", "zh": "zh-sampling"},
     "effects": {"en": "effects", "zh": "zh-effects"},
+    "samplers": {"en": "samplers", "zh": "zh-samplers"},
 }
 
 _COMPONENTS = Path(__file__).parent.parent / "components"

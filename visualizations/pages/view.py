@@ -109,30 +109,30 @@ def server(
         ask = read_ask(request)
         run = lab.runs.get(ask.run)
         found = sources(ask.panel, run.step(min(ask.step, len(run.packed) - 1)))
-        return {"code": "\n\n".join(map(_source, found))}
+        return {"code": source_text(found)}
 
     def quiz(request: str) -> dict[str, Any]:
         ask = read_ask(request)
-        found = cards(lab.runs.get(ask.run))
-        if not ask.panel:
-            asked = [card(text) for card in found]
-            return {"cards": [{"question": each.ask, "choices": each.choices} for each in asked]}
-        return verdict(found[int(ask.panel)](text), ask.step, text)
+        return ask_quiz(ask, cards(lab.runs.get(ask.run)), text)
 
     return [answering(text, answer, answer.__name__) for answer in (render, reopen, save, code, quiz)]
 
 
-def verdict(question: Question, choice: int, text: Text) -> dict[str, Any]:
-    """Whether the choice is right, and why."""
-    right = choice == question.answer
+def ask_quiz(ask: Ask, cards: Sequence[Card], text: Text) -> dict[str, Any]:
+    """The questions; or, where the request names one (`panel`) and a choice (`step`), whether it is right, and why."""
+    if not ask.panel:
+        asked = [card(text) for card in cards]
+        return {"cards": [{"question": each.ask, "choices": each.choices} for each in asked]}
+    question: Question = cards[int(ask.panel)](text)
+    right = ask.step == question.answer
     word = text("quiz.right") if right else text("quiz.wrong")
     return {"answer": question.answer, "verdict": word, "because": question.because}
 
 
-def _source(thing: Any) -> str:
-    """A function's or class's source, headed by its file and line."""
-    lines, first = inspect.getsourcelines(thing)
-    return f"# {thing.__module__.replace('.', '/')}.py, line {first}\n" + "".join(lines)
+def source_text(things: Sequence[Any]) -> str:
+    """The source of functions and classes, each headed by its file and line."""
+    found = [(thing.__module__.replace(".", "/"), *inspect.getsourcelines(thing)) for thing in things]
+    return "\n\n".join(f"# {path}.py, line {first}\n" + "".join(lines) for path, lines, first in found)
 
 
 def trouble(text: Text, error: Exception) -> str:

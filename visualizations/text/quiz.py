@@ -82,4 +82,18 @@ QUIZ: dict[str, tuple[str, str]] = {
         "{kept}. Temperature 0 puts all probability on the likeliest token; there is nothing else left to keep.",
         "{kept} 个。温度 0 把全部概率放在最可能的词元上，别的都不剩。",
     ),
+    "quiz.comma": ("; ", "；"),
+    "quiz.cheapest": (
+        "{draws} draws from {items} items, most likely first. Which sampler does the least work, building included?",
+        "从 {items} 个从大到小排好的项里抽 {draws} 次，算上准备工作，哪种方法的操作最少？",
+    ),
+    "quiz.cheapest_because": ("Operations, counted: {counts}.", "数出来的操作次数：{counts}。"),
+    "quiz.frozen": (
+        "Gumbel noise is made once and kept. Out of 1,000 draws from 6 equally likely items, how many different ones come?",
+        "Gumbel 噪声只生成一次，以后一直用。6 个等可能的项抽 1,000 次，会出现几个不同的项？",
+    ),
+    "quiz.frozen_because": (
+        "Only {frozen}: with the same logits and the same noise the same item wins every time. Fresh noise gives {fresh}.",
+        "只有 {frozen} 个：logit 和噪声都不变，赢的总是同一个。每次用新噪声则出现 {fresh} 个。",
+    ),
 }

@@ -1,0 +1,62 @@
+"""How far the counts are from the exact law, against the number of draws, for each sampler."""
+
+from __future__ import annotations
+
+from decoding.experiments.values import Convergence
+from visualizations.figures import base
+from visualizations.figures import lab_loglog as loglog
+from visualizations.figures.lab_marks import sampler_name
+from visualizations.figures.style import Figure, View, number, percent, percent_label
+from visualizations.figures.words import Caption, caption, list_of
+
+HEIGHT = 320
+
+
+def lab_convergence(convergence: Convergence, view: View) -> Figure:
+    """Total variation against n on logarithmic axes, beside the line that is expected."""
+    named = _named(convergence, view)
+    values = [y for each in named for y in each.ys]
+    low, high = loglog.padded(values)
+    xs = loglog.padded(convergence.draws, 0.02)
+    plot = loglog.Plot(view, HEIGHT, xs, (low, high), loglog.right_of(named), top=30)
+    frame = loglog.layout(plot, view.text("lab.convergence.x"), percent_decade)
+    frame["annotations"] = [loglog.heading(view, view.text("lab.convergence.y"))]
+    return base.figure([*(loglog.line(each, view) for each in named), *loglog.names(named, plot)], frame)
+
+
+def percent_decade(power: int) -> str:
+    """100 %, 10 %, ..., 0.001 %"""
+    return f"{10.0 ** (power + 2):.{max(0, -power - 2)}f} %"
+
+
+def _named(convergence: Convergence, view: View) -> list[loglog.Named]:
+    draws = convergence.draws
+    expected = view.text("lab.convergence.expected", constant=f"{convergence.constant:.2f}")
+    made = [loglog.Named(draws, convergence.expected, [expected], _hover(convergence, convergence.expected, view))]
+    for curve in convergence.curves:
+        hover = _hover(convergence, curve.total_variation, view)
+        made.append(
+            loglog.Named(draws, curve.total_variation, [sampler_name(curve.sampler, view)], hover, curve.sampler)
+        )
+    return made
+
+
+def _hover(convergence: Convergence, values: tuple[float, ...], view: View) -> list[str]:
+    pairs = zip(convergence.draws, values, strict=True)
+    return [view.text("lab.convergence.hover", n=number(n), distance=percent_label(v)) for n, v in pairs]
+
+
+def lab_convergence_caption(convergence: Convergence, view: View) -> Caption:
+    """Where each sampler ended, then the rule that all obey."""
+    last = number(convergence.draws[-1])
+    ends = [
+        view.text(
+            "lab.convergence.one",
+            sampler=sampler_name(curve.sampler, view),
+            distance=percent(curve.total_variation[-1]),
+        )
+        for curve in convergence.curves
+    ]
+    values = {"n": last, "ends": list_of(ends, view), "expected": percent(convergence.expected[-1])}
+    parts = [view.text("lab.convergence.now", **values), view.text("lab.convergence.why")]
+    return caption(view.text("lab.convergence.title"), parts, view)
