@@ -40,13 +40,15 @@ class Law:
     """softmax over the tokens not removed, of a vocabulary of `size` V.
 
     `logits` (k,) theirs, finite; `kept` (k,) their ids in ascending order, None while all V are kept;
-    `log_z` = ln sum exp(logits), in float64; `entropy` in bits; `notes` of the processor that made it.
+    `largest` of them and `total` = sum exp(logits - largest), in float64, which stays exact however large
+    they are; `entropy` in bits; `notes` of the processor that made it.
     """
 
     logits: Tensor
     kept: Tensor | None
     size: int
-    log_z: float
+    largest: float
+    total: float
     entropy: float
     notes: tuple[str, ...] = ()
 
@@ -76,8 +78,11 @@ class Law:
 
     def probs(self, ids: Tensor | None = None) -> Tensor:
         """Probabilities (float64) of `ids`, or of the whole vocabulary."""
-        logits = self.at(torch.arange(self.size) if ids is None else ids)
-        return (logits.double() - self.log_z).exp()
+        return self.share(self.at(torch.arange(self.size) if ids is None else ids))
+
+    def share(self, logits: Tensor) -> Tensor:
+        """Probabilities (float64) of tokens with these logits."""
+        return (logits.double() - self.largest).exp() / self.total
 
 
 def law(logits: Tensor, position: int = 0, before: Law | None = None) -> Law:
@@ -99,7 +104,7 @@ def law(logits: Tensor, position: int = 0, before: Law | None = None) -> Law:
     # H = log Z - E[logit], in nats; bits by / ln 2
     mean = float(weights.dot(shifted)) / total
     entropy = max(0.0, (math.log(total) - mean) / math.log(2))
-    return Law(logits, kept, size, largest + math.log(total), entropy)
+    return Law(logits, kept, size, largest, total, entropy)
 
 
 def processed(before: Law, processor: Processor, history: Tensor, position: int = 0) -> Law:
@@ -124,7 +129,7 @@ def likeliest(of: Law, count: int) -> Tensor:
 def distribution(of: Law, ids: Sequence[int], token: TokenOf) -> Distribution:
     """The law as a trace value, listing `ids` most likely first (removed ones last, as given)."""
     logits = of.at(torch.tensor(list(ids)))
-    probs = (logits.double() - of.log_z).exp().tolist()
+    probs = of.share(logits).tolist()
     listed = list(zip(ids, logits.tolist(), probs, strict=True))
     kept = sorted((-logit, id, prob) for id, logit, prob in listed if logit > -math.inf)
     top = [Candidate(token(id), -opposite, prob, True) for opposite, id, prob in kept]

@@ -114,7 +114,7 @@ def _plain(logits: Tensor) -> Tensor:
 def ranked(of: Law, count: int = sys.maxsize) -> tuple[Tensor, Tensor]:
     """Ids and probabilities (float64) of the `count` likeliest kept tokens, lowest id first on ties."""
     places = observe.likeliest(of, count)
-    return of.ids(places), (of.logits[places].double() - of.log_z).exp()
+    return of.ids(places), of.share(of.logits[places])
 
 
 def _argmax(of: Law, uniforms: Uniforms, position: int, token: Callable[[int], Token]) -> tuple[int, Draw]:

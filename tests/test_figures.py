@@ -6,8 +6,6 @@ import itertools
 import json
 import math
 import string
-import time
-import timeit
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -567,12 +565,3 @@ def test_the_histogram_shows_counts_over_the_exact_law() -> None:
     assert caption["title"] == "1,000 draws against the exact distribution"
     assert f"{DRAWN.counts[0]} times" in caption["text"]
     assert style.percent(DRAWN.total_variation).replace(" ", "\u00a0") in caption["text"]
-
-
-# --- speed ---------------------------------------------------------------------------------------
-
-
-def test_fifty_bars_are_built_in_milliseconds() -> None:
-    step = RAINY.step(PIPELINE, top=50)
-    run = timeit.Timer(lambda: bars.bars(step, LIGHT, top_n=50), timer=time.process_time)
-    assert min(run.repeat(number=5, repeat=20)) / 5 < 0.006  # 1.2 ms on a free core; the rest is for a busy one

@@ -23,7 +23,7 @@ from decoding.settings import SampleSettings, sample_settings
 from decoding.trace import AliasDraw, ArgmaxDraw, GumbelDraw, SampleStep, Token
 
 INF = math.inf
-many = settings(max_examples=150, deadline=None, derandomize=True)
+many = settings(max_examples=60, deadline=None, derandomize=True)
 
 VALUES: dict[str, list[Any]] = {
     **{"repetition_penalty": [1.3, 0.7], "presence_penalty": [1, -1], "frequency_penalty": [0.5]},
@@ -77,7 +77,7 @@ def dense(logits: Tensor, asked: SampleSettings, history: Tensor) -> Iterator[tu
         yield logits, tuple(processor.notes(before, logits))
 
 
-@settings(many, max_examples=400)
+@settings(many, max_examples=150)
 @given(logit_vectors(), settings_of(), st.lists(st.integers(0, 59), max_size=12), st.integers(0, 2**40))
 def test_a_step_records_what_the_whole_vectors_say(
     logits: Tensor, asked: SampleSettings, history: list[int], seed: int

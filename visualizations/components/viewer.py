@@ -23,13 +23,15 @@ Server = Callable[[str], str]
 class Panel:
     """A card with a title, a sentence and a figure, `span` twelfths wide; a pickable one has rows to choose.
 
-    Each can show the code that computed its numbers. `section` names the heading that stands above it.
+    Each can show the code that computed its numbers. `section` names the heading that stands above it, `link`
+    the page that tells more.
     """
 
     name: str
     span: int = 12
     pickable: bool = False
     section: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +121,14 @@ def _template(text: Text, panels: Sequence[Panel], parts: Sequence[str], control
 
 def _panel(panel: Panel, text: Text, controls: Sequence[Control]) -> str:
     rows = '<div class="lab-rows"></div>' if panel.pickable else ""
+    more = _link(panel.link, text, text("viewer.more", page=text(f"{panel.link}.nav"))) if panel.link else ""
     head = _section(panel.section, text, controls) if panel.section else ""
     return (
         f'{head}<section class="lab-panel" style="--span: {panel.span}" data-panel="{panel.name}"><h2 class="lab-title"></h2>'
         f'<p class="lab-text"></p>{_controls(controls, panel.name)}<div class="lab-canvas">'
         f'<div class="lab-figure" data-panel="{panel.name}" role="img"></div>{rows}</div>'
         f'<details class="lab-code" data-panel="{panel.name}"><summary>{escape(text("viewer.code"))}</summary>'
-        '<pre tabindex="0"></pre></details></section>'
+        f'<pre tabindex="0"></pre></details>{more}</section>'
     )
 
 
@@ -215,16 +218,20 @@ def _quiz(text: Text) -> str:
     return f'<section class="lab-quiz"><h2 class="lab-title">{title}</h2><div class="lab-quiz-cards"></div></section>'
 
 
-def _link(page: str, text: Text) -> str:
+def _link(page: str, text: Text, words: str, run: bool = False) -> str:
+    """A link to another page; with `run` it opens the step that is looked at here."""
     path = page if text.lang == "en" else f"zh-{page}"
-    return f'<a class="lab-quiet" data-href="{path}" href="{path}">{escape(text(f"viewer.{page}_link"))}</a>'
+    data = f' data-href="{path}"' if run else ""
+    return f'<a class="lab-quiet" href="{path}"{data}>{escape(words)}</a>'
 
 
 def _foot(text: Text, parts: Sequence[str]) -> str:
-    save = f'<button type="button" class="lab-save lab-quiet">{escape(text("viewer.save"))}</button>'
+    save = ""
+    if parts:
+        save = f'<button type="button" class="lab-save lab-quiet">{escape(text("viewer.save"))}</button>'
     link = ""
     if "strip" in parts:
-        link = _link("effects", text) + _link("samplers", text)
+        link = "".join(_link(page, text, text(f"viewer.{page}_link"), run=True) for page in ("effects", "samplers"))
     return f'<div class="lab-foot"><span class="lab-about"></span>{link}{save}</div>'
 
 

@@ -37,7 +37,11 @@ def lab_cost(table: CostTable, view: View, against: Against = "n", what: What = 
     head = view.text("lab.cost.least_operations" if what == "operations" else "lab.cost.least_seconds")
     y_title = view.text("lab.cost.operations" if what == "operations" else "lab.cost.seconds")
     frame["shapes"] = strips
-    frame["annotations"] = [_note(head, 0, "left", STRIP + 12, view, "soft", "bottom"), loglog.heading(view, y_title), *words]
+    frame["annotations"] = [
+        _note(head, 0, "left", STRIP + 12, view, "soft", "bottom"),
+        loglog.heading(view, y_title),
+        *words,
+    ]
     lines = [loglog.line(each, view) for each in [*theory, *named]]
     return base.figure([*lines, *loglog.names(named, plot)], frame)
 

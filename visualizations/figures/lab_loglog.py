@@ -182,6 +182,11 @@ def _sample(each: Named, y: float, view: View) -> base.Trace:
     trace["line"] = _stroke(each.style, view)
     if each.style:
         sizes = [0, 7, 0, 0]
-        marker = {"symbol": LINES[each.style][1], "size": sizes, "color": ink_of(each.style, view), "line": {"width": 0}}
+        marker = {
+            "symbol": LINES[each.style][1],
+            "size": sizes,
+            "color": ink_of(each.style, view),
+            "line": {"width": 0},
+        }
         trace |= {"mode": "lines+markers", "marker": marker}
     return trace

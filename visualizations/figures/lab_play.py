@@ -72,7 +72,11 @@ def _binary(play: BinaryPlay, law: Law, view: View, moment: int) -> list[str]:
     if moment:
         probe = probes[moment - 1]
         digits = apart(u, probe.cumulative)
-        values = {"u": f"{u:.{digits}f}", "sum": f"{probe.cumulative:.{digits}f}", "token": said(law, probe.index, view)}
+        values = {
+            "u": f"{u:.{digits}f}",
+            "sum": f"{probe.cumulative:.{digits}f}",
+            "token": said(law, probe.index, view),
+        }
         parts.append(text("lab.binary.left" if probe.went_left else "lab.binary.right", **values))
     low, high = interval(play, moment)
     if low == high:

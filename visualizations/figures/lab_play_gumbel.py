@@ -77,9 +77,7 @@ def _bars(play: GumbelPlay, rows: Sequence[int], scale: Scale, view: View) -> li
     return [blocks(boxes, view.color("kept_soft"), 2)]
 
 
-def _arrows(
-    play: GumbelPlay, rows: Sequence[int], scale: Scale, view: View, moment: int
-) -> list[base.Trace]:
+def _arrows(play: GumbelPlay, rows: Sequence[int], scale: Scale, view: View, moment: int) -> list[base.Trace]:
     """The noise: an arrow from the logit to the score; the leader's in blue."""
     leader = play.steps[moment - 1].leader if moment else None
     traces = []
@@ -96,9 +94,7 @@ def _arrows(
     return traces
 
 
-def _labels(
-    play: GumbelPlay, law: Law, rows: Sequence[int], scale: Scale, view: View, moment: int
-) -> list[base.Trace]:
+def _labels(play: GumbelPlay, law: Law, rows: Sequence[int], scale: Scale, view: View, moment: int) -> list[base.Trace]:
     leader = play.steps[moment - 1].leader if moment else None
     names, numbers, colors = [], [], []
     for place, i in enumerate(rows):

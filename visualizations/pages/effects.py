@@ -114,8 +114,7 @@ def _server(lab: Lab, text: Text) -> list[Any]:
 
     @lru_cache(maxsize=64)
     def sweep(id: str, step: int) -> Effects:
-        run = lab.runs.get(id)
-        return _sweep(run, step, _logits(lab, run, step))
+        return sweep_of(lab, id, step)
 
     def cards(run: Run) -> list[Card]:
         def stages(heat: float, mass: float) -> tuple[Stage, ...]:
@@ -176,12 +175,19 @@ def _tokens(run: Run, step: int) -> dict[int, Any]:
     return {c.token.id: c.token for c in run.step(step).stages[0].result.top}
 
 
-def _sweep(run: Run, step: int, logits: Tensor) -> Effects:
-    """The law over the whole grid of temperatures and top-p."""
+def sweep_of(lab: Lab, id: str, step: int) -> Effects:
+    """One step's law over the whole grid of temperatures and top-p."""
     from decoding.effects import effects
 
+    run = lab.runs.get(id)
     tokens = _tokens(run, step)
-    return effects(logits, list(tokens)[:LINES], tokens.__getitem__, TEMPERATURES, TOP_PS)
+    return effects(_logits(lab, run, step), list(tokens)[:LINES], tokens.__getitem__, TEMPERATURES, TOP_PS)
+
+
+def entropy_at(lab: Lab, id: str, step: int, heat: float) -> float:
+    """Bits of entropy of one step's law at temperature `heat`, exactly."""
+    run = lab.runs.get(id)
+    return _entropy(_stages(run, step, _logits(lab, run, step), (heat, 1.0)).stages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -292,9 +292,10 @@ def _cost_table(lab: Lab, name: str) -> CostTable:
     for table in lab.costs:
         if str(id(table)) == name:
             return table
-    return _recorded_cost()
+    return recorded_cost()
 
 
 @lru_cache(1)
-def _recorded_cost() -> CostTable:
+def recorded_cost() -> CostTable:
+    """The cost table that comes with the app."""
     return codec.loads((LESSONS / "samplers" / "cost.json").read_bytes(), CostTable)

@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from visualizations.components.headline import Headline
-from visualizations.components.viewer import Panel, Viewer, ViewChoice, ViewSlider
+from visualizations.components.viewer import Panel, ViewChoice, Viewer, ViewSlider
 from visualizations.lab import Lab
 from visualizations.pages import controls, laboratory, view
 from visualizations.text import Text

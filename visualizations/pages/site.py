@@ -15,15 +15,22 @@ from starlette.routing import Route
 
 from visualizations.components.header import Header
 from visualizations.lab import Lab
-from visualizations.pages import effects, next_token, samplers, sampling
+from visualizations.pages import corrections, effects, next_token, samplers, sampling
 from visualizations.text import LANGS, Lang, Text
 
-PAGES = (("next_token", next_token), ("sampling", sampling), ("effects", effects), ("samplers", samplers))
+PAGES = (
+    ("next_token", next_token),
+    ("sampling", sampling),
+    ("effects", effects),
+    ("samplers", samplers),
+    ("corrections", corrections),
+)
 PATHS: dict[str, dict[Lang, str]] = {
     "next_token": {"en": "", "zh": "zh"},
     "sampling": {"en": "sampling", "zh": "zh-sampling"},
     "effects": {"en": "effects", "zh": "zh-effects"},
     "samplers": {"en": "samplers", "zh": "zh-samplers"},
+    "corrections": {"en": "corrections", "zh": "zh-corrections"},
 }
 
 _COMPONENTS = Path(__file__).parent.parent / "components"

@@ -187,13 +187,42 @@ PAGES: dict[str, tuple[str, str]] = {
     ),
     "section.frozen": ("Frozen noise", "冻结的噪声"),
     "section.frozen_text": (
-        "The lecture's sampler makes its noise once and keeps it. Here is what goes wrong.",
-        "讲义里的采样器只生成一次噪声。看看会出什么错。",
+        "The notes make the Gumbel noise once and keep it. Every draw needs fresh noise: with frozen noise the same "
+        "logits give the same item every time.",
+        "讲义只生成一次 Gumbel 噪声，以后一直用。其实每次抽样都要新的噪声：噪声冻住，logit 不变，每次抽中的就总是同一项。",
     ),
     "section.topk": ("Gumbel-top-k: without replacement", "Gumbel-top-k：不放回抽样"),
     "section.topk_text": (
         "Take the highest scores instead of the highest one, and none comes twice.",
         "不只取最高分，而是取最高的几个，就不会重复。",
     ),
+    "viewer.more": ("More on the page “{page}”", "详见“{page}”页"),
     "viewer.samplers_link": ("Draw from this step in four ways", "用四种方法抽这一步"),
+    # Corrections
+    "corrections.nav": ("Corrections", "更正"),
+    "corrections.question": ("Where the lecture notes are wrong", "讲义里哪些地方错了"),
+    "corrections.sentence": (
+        "Each exhibit says what the notes say, what is right, and shows it, computed now.",
+        "每一件展品先说讲义怎么写，再说什么是对的，然后当场算给你看。",
+    ),
+    "corrections.about": (
+        "The pictures use the recorded step of the page on temperature.",
+        "图中用的是温度页录好的那一步。",
+    ),
+    "corrections.temperature_now": (
+        "At T = 1 the entropy is {one} bits; at T = {t} it is {bits} bits. More bits mean a flatter law.",
+        "T = 1 时熵是 {one} 比特；T = {t} 时是 {bits} 比特。比特越多，分布越平。",
+    ),
+    "section.temperature": ("Does a high temperature sharpen or flatten?", "高温让分布变尖还是变平？"),
+    "section.temperature_text": (
+        "The notes say: T > 1 sharpens the distribution, T < 1 flattens it. It is the other way round. Dividing the "
+        "logits by a large T shrinks their gaps, so the law flattens; T → 0 is greedy.",
+        "讲义说：T > 1 使分布更尖，T < 1 使分布更平。正好相反。logit 除以大的 T，差距变小，分布就变平；T → 0 就是贪婪解码。",
+    ),
+    "section.alias": ("What does alias sampling cost?", "别名采样要花多少？"),
+    "section.alias_text": (
+        "The notes say O(k log k + n) for n draws from k items. That is the cost of building the table by sorting. "
+        "Vose's construction needs no sorting: O(k + n). Both are counted here.",
+        "讲义说从 k 项中抽 n 次要 O(k log k + n)。那是先排序再建表的代价。Vose 的建表法不用排序：O(k + n)。两种都数在图里。",
+    ),
 }
