@@ -40,7 +40,7 @@ class _Work:
         return AliasMove(needy, donor, threshold, 1 - threshold, left, donor_shrank=left < 1)
 
 
-def record(law: Law) -> AliasBuild:
+def build(law: Law) -> AliasBuild:
     """Every move of `samplers.build_alias` on this law, with the stacks, the masses and the table around it.
 
     The table in the last state is the one that `build_alias` returns.

@@ -16,7 +16,7 @@ from decoding.experiments.tally import fit, tally
 from decoding.experiments.values import Bins, Frozen, Law, Order, Race, Runner, TopKDraws
 from decoding.samplers import gumbel_max, gumbel_noise
 
-MOST_ORDERS = 2_000
+MOST_ORDERS = 3_000
 """Most orders that are enumerated for drawing without replacement."""
 BINS = 24
 

@@ -30,8 +30,9 @@ function show(value) {
     state.step = 0;
   }
   if (value.step !== undefined && !state.follow) state.step = value.step;
+  state.toEnd = value.step === -1; // how many steps there are is known with the first picture
   if (state.follow) state.step = Math.max(0, state.count - 1);
-  state.step = Math.min(state.step, Math.max(0, state.count - 1));
+  state.step = Math.max(0, Math.min(state.step, state.count - 1));
   strip();
   branches();
   text(part("joined"), value.text ?? "");
@@ -203,6 +204,8 @@ async function paint(reply) {
     state.count = reply.count;
     state.step = Math.min(state.step, state.count - 1);
     player();
+    if (state.toEnd) select(state.count - 1);
+    state.toEnd = false;
   }
   for (const [name, most] of Object.entries(reply.limits || {})) limit(name, most);
   if (reply.chips) chips(reply.chips);

@@ -53,11 +53,12 @@ class ViewSlider:
 
 @dataclass(frozen=True, slots=True)
 class ViewChoice:
-    """A row of buttons of which one is pressed: (value, label) pairs, the first pressed at first."""
+    """A row of buttons of which one is pressed: (value, label) pairs, and the value that is pressed at first."""
 
     name: str
     label: str
     options: tuple[tuple[str, str], ...]
+    pressed: str
     panel: str = ""
 
 
@@ -123,9 +124,11 @@ def _panel(panel: Panel, text: Text, controls: Sequence[Control]) -> str:
     rows = '<div class="lab-rows"></div>' if panel.pickable else ""
     more = _link(panel.link, text, text("viewer.more", page=text(f"{panel.link}.nav"))) if panel.link else ""
     head = _section(panel.section, text, controls) if panel.section else ""
+    inside = _controls(controls, panel.name) if panel.name != panel.section else ""
     return (
-        f'{head}<section class="lab-panel" style="--span: {panel.span}" data-panel="{panel.name}"><h2 class="lab-title"></h2>'
-        f'<p class="lab-text"></p>{_controls(controls, panel.name)}<div class="lab-canvas">'
+        f'{head}<section class="lab-panel" style="--span: {panel.span}" data-panel="{panel.name}">'
+        '<h2 class="lab-title"></h2>'
+        f'<p class="lab-text"></p>{inside}<div class="lab-canvas">'
         f'<div class="lab-figure" data-panel="{panel.name}" role="img"></div>{rows}</div>'
         f'<details class="lab-code" data-panel="{panel.name}"><summary>{escape(text("viewer.code"))}</summary>'
         f'<pre tabindex="0"></pre></details>{more}</section>'
@@ -133,11 +136,9 @@ def _panel(panel: Panel, text: Text, controls: Sequence[Control]) -> str:
 
 
 def _section(name: str, text: Text, controls: Sequence[Control]) -> str:
-    button = _measure(text) if name == "cost" else ""
-    return (
-        f'<div class="lab-section"><h2>{escape(text(f"section.{name}"))}</h2><p>{escape(text(f"section.{name}_text"))}</p>'
-        f"{_controls(controls, name)}{button}</div>"
-    )
+    title, words = escape(text(f"section.{name}")), escape(text(f"section.{name}_text"))
+    below = _controls(controls, name) + (_measure(text) if name == "cost" else "")
+    return f'<div class="lab-section"><h2>{title}</h2><p>{words}</p>{below}</div>'
 
 
 def _measure(text: Text) -> str:
@@ -151,9 +152,9 @@ def _controls(controls: Sequence[Control], panel: str = "") -> str:
 
 def _choice(choice: ViewChoice) -> str:
     label = escape(choice.label)
-    first = choice.options[0][0]
+    states = {value: str(value == choice.pressed).lower() for value, _ in choice.options}
     buttons = "".join(
-        f'<button type="button" value="{escape(value)}" aria-pressed="{str(value == first).lower()}">{escape(name)}</button>'
+        f'<button type="button" value="{escape(value)}" aria-pressed="{states[value]}">{escape(name)}</button>'
         for value, name in choice.options
     )
     return (

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from decoding.experiments.values import AliasBuild, AliasMove, AliasState
 from visualizations.figures import base
-from visualizations.figures.lab_marks import Box, blocks, hovered, item, made, marks, plain, said
-from visualizations.figures.style import SMALL, Figure, View, apart, literal, mix, number, short, text_px
+from visualizations.figures.lab_marks import Box, blocks, cut, hovered, item, made, marks, said
+from visualizations.figures.style import SMALL, Figure, View, apart, literal, mix, number, text_px
 from visualizations.figures.words import Caption, caption, list_of
 
 GUTTER = 22
@@ -119,7 +119,7 @@ def _move(stage: Stage) -> list[base.Trace]:
         top = min(stage.box(move.donor, 0, move.left + move.taken)[1] - 2, stage.floor - UNIT)
         path = [(x0, top), (x0, y), (x1, y), (x1, stage.floor - UNIT - 24)]
         heads = [(x1, stage.floor - UNIT - 22)]
-        names = [short(plain(stage.build.law, i, view), 8) for i in (move.donor, move.needy)]
+        names = [cut(stage.build.law, i, 8, view) for i in (move.donor, move.needy)]
         amount = f"{move.taken:.2f}"
         label = view.text("lab.build.gives", donor=names[0], needy=names[1], amount=amount)
         half = text_px(label, SMALL) / 2 + 2
@@ -177,7 +177,7 @@ def stack_words(build: AliasBuild, stack: Sequence[int], view: View, columns: in
     """`B · D · <b>F ◂</b>`: the top last; what has no room at the bottom is counted."""
     if not stack:
         return view.text("lab.build.empty")
-    names = [short(plain(build.law, i, view), 8) for i in stack]
+    names = [cut(build.law, i, 8, view) for i in stack]
     shown: list[str] = []
     while len(shown) < len(names) and len(" · ".join([*shown, names[-1 - len(shown)]])) * 1.0 <= columns - 8:
         shown.insert(0, names[-1 - len(shown)])
@@ -213,7 +213,8 @@ def lab_alias_build_caption(build: AliasBuild, view: View, state: int) -> Captio
         parts = [text("lab.build.start", **values), text("lab.build.start_why")]
     elif index == last:
         names = list_of([said(law, i, view) for i in build.leftover], view)
-        full = text("lab.build.leftover", names=names) if build.leftover else ""
+        key = "lab.build.leftover_one" if len(build.leftover) == 1 else "lab.build.leftover"
+        full = text(key, names=names) if build.leftover else ""
         parts = [full, text("lab.build.end", moves=number(len(build.moves))), text("lab.build.end_why")]
     else:
         move = build.moves[index - 1]

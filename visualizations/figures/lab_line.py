@@ -41,7 +41,7 @@ def draw(line: Line) -> list[base.Trace]:
     """Looked at: tinted; never: dashed, in grey; the drawn one solid; the one under the eye outlined."""
     view, some = line.view, [i for i, p in enumerate(line.law.probs) if p > 0]
     seen = [line.box(i) for i in some if i < line.looked and i != line.chosen]
-    unseen = [line.box(i) for i in some if i >= line.looked]
+    unseen = [(a + 1, b, max(a + 1, c - 1), d) for a, b, c, d in (line.box(i) for i in some if i >= line.looked)]
     chosen = [] if line.chosen is None else [line.box(line.chosen)]
     eye = [] if line.at is None else [line.box(line.at)]
     return [

@@ -52,9 +52,22 @@ def plain(law: Law, index: int, view: View) -> str:
     return visible(law.items[index].text) or "⟨⟩"
 
 
+def cut(law: Law, index: int, limit: int, view: View) -> str:
+    """An item in at most `limit` columns; the many others are ⋯ where their number has no room. Not escaped."""
+    text = plain(law, index, view)
+    if cells(text) > limit and law.others and index == len(law.items) - 1:
+        return "⋯"
+    return short(text, max(1, limit))
+
+
 def item(law: Law, index: int, limit: int, view: View) -> str:
     """An item's label: at most `limit` columns, safe for Plotly."""
-    return literal(short(plain(law, index, view), max(1, limit)))
+    return literal(cut(law, index, limit, view))
+
+
+def columns(law: Law, limit: int, view: View) -> int:
+    """Columns that the longest name takes, at most `limit`."""
+    return min(limit, max(cells(plain(law, i, view)) for i in range(len(law.items))))
 
 
 def said(law: Law, index: int, view: View) -> str:
@@ -67,12 +80,6 @@ def said(law: Law, index: int, view: View) -> str:
 def hovered(law: Law, index: int, view: View) -> str:
     """The first lines of an item's hover text: its name in full and its probability."""
     return f"<b>{item(law, index, 48, view)}</b><br>p = {percent_label(law.probs[index])}"
-
-
-def padded(text: str, columns: int) -> str:
-    """Text cut or filled to so many columns, not escaped."""
-    text = short(text, columns)
-    return text + " " * (columns - cells(text))
 
 
 def frame(view: View, height: float) -> dict[str, Any]:
@@ -90,8 +97,9 @@ def blocks(boxes: Sequence[Box], color: str, radius: float = 0, **more: Any) -> 
 
 
 def outline(boxes: Sequence[Box], color: str, width: float = 2.0) -> base.Trace:
-    """The outlines of rectangles."""
-    return base.lines([((a, b), (c, b), (c, d), (a, d), (a, b)) for a, b, c, d in boxes], color, width)
+    """The outlines of rectangles, drawn inside them."""
+    inner = [(a + width / 2, b, c - width / 2, d) for a, b, c, d in boxes]
+    return base.lines([((a, b), (c, b), (c, d), (a, d), (a, b)) for a, b, c, d in inner], color, width)
 
 
 def marks(points: Sequence[Point], symbols: str | list[str], color: str | list[str], size: float = 9) -> base.Trace:

@@ -62,7 +62,7 @@ def _direct(play: DirectPlay, law: Law, view: View, moment: int) -> list[str]:
         key = "lab.direct.on" if law.probs[step.index] > 0 else "lab.direct.zero"
         return [text(key, token=name, **numbers)]
     scanned = text("lab.direct.scanned", scanned=number(moment), total=total)
-    return [text("lab.direct.drawn", token=name, **numbers), scanned, text("draw.direct_why")]
+    return [text("lab.direct.drawn", token=name, **numbers), scanned, text("lab.direct.why")]
 
 
 def _binary(play: BinaryPlay, law: Law, view: View, moment: int) -> list[str]:
@@ -81,7 +81,7 @@ def _binary(play: BinaryPlay, law: Law, view: View, moment: int) -> list[str]:
     low, high = interval(play, moment)
     if low == high:
         values = {"token": said(law, low, view), "probes": len(probes), "total": total}
-        return [*parts, text("lab.binary.drawn", **values), text("draw.binary_why")]
+        return [*parts, text("lab.binary.drawn", **values), text("lab.binary.why")]
     if not parts:
         return [text("lab.binary.start", u=f"{u:.{apart(u, *(p.cumulative for p in probes))}f}", total=total)]
     return [*parts, text("lab.binary.left_over", count=number(high - low + 1))]
@@ -100,8 +100,7 @@ def _alias(play: AliasPlay, law: Law, view: View, moment: int) -> list[str]:
     values |= {"coin": f"{draw.coin:.{digits}f}", "threshold": f"{threshold:.{digits}f}"}
     if moment == 2:
         return [text("lab.alias.coin_above" if draw.took_alias else "lab.alias.coin_below", **values)]
-    key = "draw.alias_above" if draw.took_alias else "draw.alias_below"
-    return [text(key, token=said(law, play.chosen, view), u=u, **values), text("draw.alias_why")]
+    return [text("lab.alias.drawn", token=said(law, play.chosen, view), u=u, **values), text("lab.alias.why")]
 
 
 def _gumbel(play: GumbelPlay, law: Law, view: View, moment: int) -> list[str]:
@@ -116,14 +115,18 @@ def _gumbel(play: GumbelPlay, law: Law, view: View, moment: int) -> list[str]:
         values = {"u": f"{step.uniform:.2f}", "noise": decimal(step.noise)}
         values |= {"logit": decimal(step.logit), "score": decimal(step.score)}
         leads = "lab.gumbel.leads" if step.leader == step.index else "lab.gumbel.behind"
-        parts = [text("lab.gumbel.step", token=name, **values), _behind(play, law, step.leader, leads, view)]
+        if step.noise < 0:
+            first = text("lab.gumbel.step_below", token=name, size=decimal(-step.noise), **values)
+        else:
+            first = text("lab.gumbel.step", token=name, **values)
+        parts = [first, _behind(play, law, step.leader, leads, view)]
     if moment < len(play.steps):
         return parts
     won = play.steps[play.chosen]
     values = {"token": said(law, play.chosen, view), "score": decimal(won.score or 0.0)}
     best = max(range(len(law.probs)), key=lambda i: law.probs[i])
     other = text("lab.gumbel.else", best=said(law, best, view)) if law.probs[best] > law.probs[play.chosen] else ""
-    return [text("lab.gumbel.drawn", **values), other, text("draw.gumbel_why")]
+    return [text("lab.gumbel.drawn", **values), other, text("lab.gumbel.why")]
 
 
 def _behind(play: GumbelPlay, law: Law, leader: int | None, key: str, view: View) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from decoding.experiments.values import AliasPlay, Law
 from visualizations.figures import base
-from visualizations.figures.lab_marks import Box, blocks, item, made, marks, outline, plain
-from visualizations.figures.style import BODY, SMALL, Figure, View, apart, literal, mix, short, text_px
+from visualizations.figures.lab_marks import Box, blocks, cut, item, made, marks, outline
+from visualizations.figures.style import BODY, SMALL, Figure, View, apart, literal, mix, text_px
 
 PIN, MARK, ABOVE, TOP, TALL = 10, 25, 42, 52, 140
 """y of: u's label, the mark under it, the names above, the columns' top; and their height, px."""
@@ -108,7 +108,7 @@ def _words(play: AliasPlay, law: Law, wide: float, view: View, moment: int) -> b
     rows = [("draw.part_above", play.others[draw.column], True), ("draw.part_below", draw.column, False)]
     if play.others[draw.column] == draw.column:
         rows.pop(0)
-    names = [short(plain(law, index, view), 12) for _, index, _ in rows]
+    names = [cut(law, index, 14, view) for _, index, _ in rows]
     plain_lines = [view.text(key, threshold=value, token=name) for (key, _, _), name in zip(rows, names, strict=True)]
     half = max(text_px(f"▸ {line}", SMALL, mono=True) for line in plain_lines) / 2 + 4
     center = min(max(GUTTER + wide * (draw.column + 0.5), half), view.width - half)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from decoding.experiments.values import BinaryPlay, Law
 from visualizations.figures import base
-from visualizations.figures.lab_marks import Box, blocks, hovered, item, made, marks, outline, plain
-from visualizations.figures.style import BODY, SMALL, Figure, View, apart, literal, mix, short, text_px
+from visualizations.figures.lab_marks import Box, blocks, cut, hovered, item, made, marks, outline
+from visualizations.figures.style import BODY, SMALL, Figure, View, apart, literal, mix, text_px
 
 HEAD, TOP, TALL = 10, 26, 130
 """y of the words above, of a sum of 1, and the height of the columns, px."""
@@ -109,7 +109,7 @@ def _names(law: Law, view: View, at: tuple[float, float], bold: int | None, draw
     room = int((wide - 4) / (SMALL * 0.61))
     points, strong, half = [], [], 0.0
     if bold is not None:
-        label = ("▸ " if drawn else "") + short(plain(law, bold, view), max(room - 2 * drawn, 8))
+        label = ("▸ " if drawn else "") + cut(law, bold, max(room - 2 * drawn, 8), view)
         half = text_px(label, SMALL, mono=True) / 2
         x = min(max(gutter + wide * (bold + 0.5), half), view.width - half)
         strong.append((x, NAMES, f"<b>{literal(label)}</b>"))

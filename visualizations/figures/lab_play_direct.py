@@ -4,73 +4,91 @@ from __future__ import annotations
 
 from decoding.experiments.values import DirectPlay, Law, ScanStep
 from visualizations.figures import base, lab_line
-from visualizations.figures.lab_marks import made, padded, plain
+from visualizations.figures.lab_marks import columns, item, made
 from visualizations.figures.style import SMALL, Figure, View, apart, literal, mix, number
 
 ROWS, ROW, MOST = 106, 20, 12
 """y of the first row, height of a row, px; most rows."""
+EM = SMALL * 0.61
+"""Width of a column of words, px."""
 
 
 def direct(play: DirectPlay, law: Law, view: View, moment: int) -> Figure:
     """After `moment` items were looked at."""
     digits = apart(play.draw.uniform, *(step.high for step in play.steps))
-    name, mark = (6, 1) if view.narrow else (9, 5)
-    bar = view.width - (2 + name + 1 + digits + 2 + 1 + mark) * SMALL * 0.61 - 14
+    name = columns(law, 6 if view.narrow else 10, view)
+    sums = (digits + 4 if view.narrow else digits + 8) * EM
+    bar = view.width - 12 - (name + 3) * EM - max(sums, len("running sum") * 6.8)
     done = play.steps[:moment]
     at = done[-1].index if done else None
     chosen = play.chosen if done and done[-1].passed else None
     line = lab_line.Line(law, view, bar, moment, at, chosen)
     height = ROWS + ROW * min(MOST, len(law.items))
-    data = lab_line.draw(line)
-    data += _stairs(play, law, line, digits, name, moment)
+    beside = bar + 12 + (name + 3) * EM
+    data = [*lab_line.draw(line), *_stairs(play, line, moment), *_words(play, line, moment, digits, name, beside)]
     data += lab_line.pin(line, play.draw.uniform, digits, ROWS - 12, height - 8)
-    data.append(base.texts([(bar + 12, ROWS - 20, view.text("lab.direct.head"))], view.color("soft"), size=SMALL))
+    data.append(base.texts([(beside, ROWS - 20, view.text("lab.direct.head"))], view.color("soft"), size=SMALL))
     return made(data, view, height)
 
 
-def _stairs(play: DirectPlay, law: Law, line: lab_line.Line, digits: int, name: int, moment: int) -> list[base.Trace]:
-    """For each item looked at: the sum before it, its own part, and the two as a number beside u."""
-    view, done = line.view, play.steps[:moment]
-    skipped, shown = _window(len(law.items), moment)
-    before, own, drawn, words, colors = [], [], [], [], []
-    if skipped:
-        words.append((line.bar + 12, ROWS, literal(f"  ⋯ {number(skipped)}")))
-        colors.append(view.color("soft"))
+def window(count: int, moment: int) -> tuple[int, range, int]:
+    """How many items have no row any more, those that have one, and how many have none yet."""
+    if count <= MOST:
+        return 0, range(count), 0
+    first = min(max(0, moment - (MOST - 2)), count - MOST + 1)
+    before = first + 1 if first else 0  # the row that counts them takes the place of one
+    last = count if first == count - MOST + 1 else first + MOST - 1
+    return before, range(before, last), count - last
+
+
+def _stairs(play: DirectPlay, line: lab_line.Line, moment: int) -> list[base.Trace]:
+    """For each item looked at: the sum before it, and its own part."""
+    view, (skipped, shown, _) = line.view, window(len(line.law.items), moment)
+    before, own, drawn = [], [], []
     for place, index in enumerate(shown, start=bool(skipped)):
-        y = ROWS + ROW * place
-        if index < moment:
-            step = done[index]
-            low, high = step.low * line.bar, step.high * line.bar
+        if index >= moment:
+            break
+        y, step = ROWS + ROW * place, play.steps[index]
+        low, high = step.low * line.bar, step.high * line.bar
+        if low > 0:
             before.append(((0, y), (low, y)))
-            (drawn if step.passed else own).append(((low, y), (max(high, low + 1), y)))
-        here = index == moment - 1
-        words.append((line.bar + 12, y, _words(law, index, done, digits, name, view)))
-        colors.append(view.color("ink" if here else "soft"))
+        (drawn if step.passed else own).append(((low, y), (max(high, low + 1.5), y)))
     return [
         base.lines(before, view.color("kept_soft"), 7),
         base.lines(own, mix(view.color("kept"), view.color("panel"), 0.45), 7),
         base.lines(drawn, view.color("kept"), 7),
-        base.texts(words, colors, size=SMALL, mono=True),
     ]
 
 
-def _window(count: int, moment: int) -> tuple[int, range]:
-    """How many items have no row any more, and those that have one."""
-    if count <= MOST:
-        return 0, range(count)
-    skipped = max(0, moment - (MOST - 1))
-    return skipped, range(skipped, skipped + MOST - bool(skipped))
+def _words(
+    play: DirectPlay, line: lab_line.Line, moment: int, digits: int, name: int, beside: float
+) -> list[base.Trace]:
+    """The items' names, and beside each its sum against u; – where it was not looked at."""
+    view, left = line.view, line.bar + 12
+    skipped, shown, waiting = window(len(line.law.items), moment)
+    names = [(left + 2 * EM, ROWS, f"⋯ {number(skipped)}")] if skipped else []
+    sums: list[tuple[float, float, str]] = []
+    colors, strong = [view.color("soft")] * len(names), []
+    for place, index in enumerate(shown, start=bool(skipped)):
+        y, here = ROWS + ROW * place, index == moment - 1
+        label = item(line.law, index, name, view)
+        names.append((left + 2 * EM, y, f"<b>{label}</b>" if here else label))
+        text = _sum(play.steps[index], digits, view) if index < moment else "–"
+        sums.append((beside, y, f"<b>{text}</b>" if here else text))
+        colors.append(view.color("ink" if here else "soft"))
+        strong += [(left, y, "▸")] if here else []
+    if waiting:
+        names.append((left + 2 * EM, ROWS + ROW * (MOST - 1), f"⋯ {number(waiting)}"))
+        colors.append(view.color("soft"))
+    first = bool(skipped)
+    return [
+        base.texts(names, colors, size=SMALL, mono=True),
+        base.texts(sums, colors[first : first + len(sums)], size=SMALL, mono=True),
+        base.texts(strong, view.color("ink"), size=SMALL, mono=True),
+    ]
 
 
-def _words(law: Law, index: int, done: tuple[ScanStep, ...], digits: int, name: int, view: View) -> str:
-    label = padded(plain(law, index, view), name)
-    if index >= len(done):
-        return literal(f"  {label} –")
-    step = done[index]
+def _sum(step: ScanStep, digits: int, view: View) -> str:
     if view.narrow:
-        mark = "✓" if step.passed else "→"
-    else:
-        mark = "> u ✓" if step.passed else "≤ u →"
-    here = index == len(done) - 1
-    text = literal(f"{'▸' if here else ' '} {label} {step.high:.{digits}f} {mark}")
-    return f"<b>{text}</b>" if here else text
+        return f"{step.high:.{digits}f} {'✓' if step.passed else '→'}"
+    return literal(f"{step.high:.{digits}f} {'> u ✓' if step.passed else '≤ u →'}")

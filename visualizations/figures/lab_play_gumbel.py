@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from decoding.experiments.values import GumbelPlay, Law, NoiseStep
 from visualizations.figures import base
-from visualizations.figures.lab_marks import blocks, hovered, item, made, marks
+from visualizations.figures.lab_marks import blocks, columns, hovered, item, made, marks
 from visualizations.figures.style import BODY, SMALL, Figure, View, decimal, number
 
 HEAD, ROW, MOST = 26, 24, 16
@@ -32,7 +32,7 @@ class Scale:
 def gumbel(play: GumbelPlay, law: Law, view: View, moment: int) -> Figure:
     """After `moment` items have their noise; the others wait with their logit."""
     rows = shown(play)
-    scale = _scale(play, view)
+    scale = _scale(play, law, view)
     leader = play.steps[moment - 1].leader if moment else None
     at = rows.index(leader) if leader in rows else None
     bottom = HEAD + ROW * (len(rows) + (len(rows) < len(play.steps))) + 6
@@ -56,11 +56,11 @@ def shown(play: GumbelPlay) -> list[int]:
     return sorted(step.index for step in order[:MOST])
 
 
-def _scale(play: GumbelPlay, view: View) -> Scale:
+def _scale(play: GumbelPlay, law: Law, view: View) -> Scale:
     values = [v for i in shown(play) for v in (play.steps[i].logit, play.steps[i].score) if v is not None]
     low, high = min(values), max(values)
     low -= 0.08 * (high - low) or 1.0
-    limit = 9 if view.narrow else 14
+    limit = columns(law, 10 if view.narrow else 14, view)
     left = (limit + 2) * BODY * 0.61 + 8
     numbers = 60 if view.narrow else 172
     return Scale(left, max(40.0, view.width - left - numbers - 12), low, high, limit)

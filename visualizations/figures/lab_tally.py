@@ -10,11 +10,13 @@ from visualizations.figures import rows as table
 from visualizations.figures.lab_marks import hovered, item, said, sampler_name
 from visualizations.figures.lab_words import fit_sentences
 from visualizations.figures.rows import Row
-from visualizations.figures.style import SMALL, Figure, View, literal, number, percent, percent_label, text_px
+from visualizations.figures.style import BODY, SMALL, Figure, View, literal, number, percent, percent_label, text_px
 from visualizations.figures.words import Caption, caption
 
 ABOVE = 26
 """Room for the words that name the marks, px."""
+COLUMN = 11 * BODY * 0.602
+"""Width of the column of expected counts, px."""
 
 
 def tally_scale(*tallies: Tally) -> float:
@@ -75,15 +77,16 @@ def _solid(text: str) -> str:
 
 
 def _head(tally: Tally, view: View, at: table.Columns) -> list[base.Trace]:
-    """What the bars, the marks and the two columns of numbers are."""
+    """What the bars, the marks and the columns of numbers are."""
     y = -0.5 - ABOVE / table.ROW / 2
     drawn = view.text("lab.tally.drawn")
     exact = ((text_px(drawn, SMALL) + 16) * at.unit, y, view.text("histogram.exact"))
-    heads = view.text("lab.tally.head_narrow") if view.narrow else view.text("lab.tally.head")
+    right = at.high - 2 * at.unit
+    heads = [(right - COLUMN * at.unit, y, view.text("lab.tally.came")), (right, y, view.text("lab.tally.expected"))]
     return [
         base.texts([(0, y, drawn)], view.color("kept"), size=SMALL),
         base.texts([exact], view.color("ink"), size=SMALL),
-        base.texts([(at.high - 2 * at.unit, y, heads)], view.color("soft"), "middle left", SMALL),
+        base.texts([(right, y, heads[0][2])] if view.narrow else heads, view.color("soft"), "middle left", SMALL),
     ]
 
 

@@ -12,7 +12,7 @@ import orjson
 from decoding import codec
 from decoding.errors import UserError
 from decoding.experiments.cost_values import CostTable
-from decoding.experiments.values import Law, Play
+from decoding.experiments.values import Law, Play, Tally
 from visualizations import quiz
 from visualizations.figures import (
     lab_alias_build,
@@ -21,6 +21,7 @@ from visualizations.figures import (
     lab_frozen,
     lab_play,
     lab_race,
+    lab_race_first,
     lab_tally,
     lab_topk,
 )
@@ -88,7 +89,7 @@ def shown(lab: Lab, text: Text, source: Source) -> dict[str, Any]:
     """A viewer value for a law: made here, so that a mistake in it is said before anything changes."""
     law = law_of(lab, source)
     about = f"{text('law.' + source.kind)} · {text('samplers.items', count=len(law.items))} · "
-    return {"run": source.key, "count": 1, "step": 0, "about": about + f"{text('controls.seed')} {source.seed}"}
+    return {"run": source.key, "count": 1, "step": -1, "about": about + f"{text('controls.seed')} {source.seed}"}
 
 
 # --- panels --------------------------------------------------------------------------------------------
@@ -140,7 +141,8 @@ class _Panels:
             figure = lab_play.lab_play(play, law, at, moment)
             panels[f"play_{name}"] = view.panel(lab_play.lab_play_caption(play, law, at, moment), figure)
         for name in self._samplers:
-            at, found = ask.view(f"tally_{name}", text), self.tally(source, name, _amount(ask), round_)
+            frozen = name == "gumbel" and ask.details.get("noise") == "frozen"
+            at, found = ask.view(f"tally_{name}", text), self.tally(source, name, _amount(ask), round_, frozen)
             panels[f"tally_{name}"] = view.panel(lab_tally.lab_tally_caption(found, at), lab_tally.lab_tally(found, at))
         at, curves = ask.view("convergence", text), self._convergence(source, round_)
         panels["convergence"] = view.panel(
@@ -187,16 +189,19 @@ class _Panels:
             race, at = self._race(weights, source.seed), ask.view("race", text)
             panels["race"] = view.panel(lab_race.lab_race_caption(race, at), lab_race.lab_race(race, at))
             at = ask.view("race_first", text)
-            figure = lab_race.lab_race_first(race, at)
-            panels["race_first"] = view.panel(lab_race.lab_race_first_caption(race, at), figure)
+            figure = lab_race_first.lab_race_first(race, at)
+            panels["race_first"] = view.panel(lab_race_first.lab_race_first_caption(race, at), figure)
         at, frozen = ask.view("frozen", text), self._frozen(source)
         panels["frozen"] = view.panel(lab_frozen.lab_frozen_caption(frozen, at), lab_frozen.lab_frozen(frozen, at))
         at, topk = ask.view("topk", text), self._topk(source, int(ask.details.get("size", 2)))
         panels["topk"] = view.panel(lab_topk.lab_topk_caption(topk, at), lab_topk.lab_topk(topk, at))
 
-    def _tally(self, source: Source, name: str, amount: int, round_: int) -> Any:
+    def _tally(self, source: Source, name: str, amount: int, round_: int, frozen: bool = False) -> Tally:
+        from decoding.experiments import gumbel
         from decoding.experiments.tally import sample
 
+        if frozen:
+            return gumbel.frozen(self.law(source), amount, source.seed + round_).frozen
         return sample(name, self.law(source), amount, source.seed + round_)
 
     def _converge(self, source: Source, round_: int) -> Any:

@@ -61,21 +61,23 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
 
 
 def _controls(text: Text) -> tuple[ViewSlider | ViewChoice, ...]:
-    amounts = tuple((str(n), f"{n:,}") for n in (1_000, 10, 100_000))
+    amounts = tuple((str(n), f"{n:,}") for n in laboratory.AMOUNTS)
     against = (("k", text("samplers.against_k")), ("n", text("samplers.against_n")))
     what = (("operations", text("samplers.operations")), ("seconds", text("samplers.seconds")))
-    sizes = (("2", "2"), ("1", "1"), ("3", "3"))
+    noise = (("fresh", text("samplers.fresh")), ("frozen", text("samplers.frozen")))
+    sizes = (("1", "1"), ("2", "2"), ("3", "3"))
     weights = [
         ViewSlider(f"weight_{name}", text("samplers.weight", name=name.upper()), 0, 5, 0.1, value, 1, "race")
         for name, value in (("a", 1.0), ("b", 2.0), ("c", 0.5))
     ]
     return (
-        ViewChoice("amount", text("samplers.amount"), tuple(sorted(amounts, key=lambda a: a[0] != "1000")), "many"),
+        ViewChoice("amount", text("samplers.amount"), amounts, "1000", "many"),
+        ViewChoice("noise", text("samplers.noise"), noise, "fresh", "many"),
         ViewSlider("state", text("samplers.state"), 0, 1, 1, 0, 0, "alias_build"),
-        ViewChoice("against", text("samplers.against"), against, "cost"),
-        ViewChoice("what", text("samplers.what"), what, "cost"),
+        ViewChoice("against", text("samplers.against"), against, "k", "cost"),
+        ViewChoice("what", text("samplers.what"), what, "operations", "cost"),
         *weights,
-        ViewChoice("size", text("samplers.topk_size"), sizes, "topk"),
+        ViewChoice("size", text("samplers.topk_size"), sizes, "2", "topk"),
     )
 
 

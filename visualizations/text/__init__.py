@@ -7,13 +7,14 @@ from typing import Any, Literal
 from decoding.errors import UserError
 from visualizations.text.errors import ERRORS
 from visualizations.text.figures import FIGURES
+from visualizations.text.lab import LAB
 from visualizations.text.pages import PAGES
 from visualizations.text.quiz import QUIZ
 
 Lang = Literal["en", "zh"]
 LANGS: tuple[Lang, ...] = ("en", "zh")
 
-STRINGS: dict[str, tuple[str, str]] = {**FIGURES, **PAGES, **QUIZ}
+STRINGS: dict[str, tuple[str, str]] = {**FIGURES, **LAB, **PAGES, **QUIZ}
 
 
 class Text:

@@ -84,7 +84,7 @@ QUIZ: dict[str, tuple[str, str]] = {
     ),
     "quiz.comma": ("; ", "；"),
     "quiz.cheapest": (
-        "{draws} draws from {items} items, most likely first. Which sampler does the least work, building included?",
+        "Draw {draws} × from {items} items, most likely first. Which sampler does the least work, building included?",
         "从 {items} 个从大到小排好的项里抽 {draws} 次，算上准备工作，哪种方法的操作最少？",
     ),
     "quiz.cheapest_because": ("Operations, counted: {counts}.", "数出来的操作次数：{counts}。"),
