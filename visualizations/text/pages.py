@@ -190,9 +190,10 @@ PAGES: dict[str, tuple[str, str]] = {
     ),
     "section.frozen": ("Frozen noise", "冻结的噪声"),
     "section.frozen_text": (
-        "The notes make the Gumbel noise once and keep it. Every draw needs fresh noise: with frozen noise the same "
-        "logits give the same item every time.",
-        "讲义只生成一次 Gumbel 噪声，以后一直用。其实每次抽样都要新的噪声：噪声冻住，logit 不变，每次抽中的就总是同一项。",
+        "The notes say: make the Gumbel noise once and keep it.\n"
+        "Right: every draw needs fresh noise. With frozen noise the same logits give the same item every time.",
+        "讲义说：Gumbel 噪声只生成一次，以后一直用。\n"
+        "正确：每次抽样都要新的噪声。噪声冻住，logit 不变，每次抽中的就总是同一项。",
     ),
     "section.topk": ("Gumbel-top-k: without replacement", "Gumbel-top-k：不放回抽样"),
     "section.topk_text": (
@@ -218,14 +219,18 @@ PAGES: dict[str, tuple[str, str]] = {
     ),
     "section.temperature": ("Does a high temperature sharpen or flatten?", "高温让分布变尖还是变平？"),
     "section.temperature_text": (
-        "The notes say: T > 1 sharpens the distribution, T < 1 flattens it. It is the other way round. Dividing the "
-        "logits by a large T shrinks their gaps, so the law flattens; T → 0 is greedy.",
-        "讲义说：T > 1 使分布更尖，T < 1 使分布更平。正好相反。logit 除以大的 T，差距变小，分布就变平；T → 0 就是贪婪解码。",
+        "The notes say: T > 1 sharpens the distribution, T < 1 flattens it.\n"
+        "Right: the other way round. Dividing the logits by a large T shrinks their gaps, so the law flattens; T → 0 "
+        "is greedy.",
+        "讲义说：T > 1 使分布更尖，T < 1 使分布更平。\n"
+        "正确：正好相反。logit 除以大的 T，差距变小，分布就变平；T → 0 就是贪婪解码。",
     ),
     "section.alias": ("What does alias sampling cost?", "别名采样要花多少？"),
     "section.alias_text": (
-        "The notes say O(k log k + n) for n draws from k items. That is the cost of building the table by sorting. "
-        "Vose's construction needs no sorting: O(k + n). Both are counted here.",
-        "讲义说从 k 项中抽 n 次要 O(k log k + n)。那是先排序再建表的代价。Vose 的建表法不用排序：O(k + n)。两种都数在图里。",
+        "The notes say: n draws from k items cost O(k log k + n).\n"
+        "Right: that is the cost of building the table by sorting. Vose's construction needs no sorting: O(k + n). Both "
+        "are counted here.",
+        "讲义说：从 k 项中抽 n 次要 O(k log k + n)。\n"
+        "正确：那是先排序再建表的代价。Vose 的建表法不用排序：O(k + n)。两种都数在图里。",
     ),
 }
