@@ -74,8 +74,9 @@ e2e: $(DEV) $(MODEL) browser ## browser tests, in Chromium
 		echo "Browser tests: all $${count:-(uncounted)} SKIPPED, there is no Chromium."; \
 	fi
 
-bench: $(DEV) $(MODEL) ## speed of the traced loops, beside transformers.generate
+bench: $(DEV) $(MODEL) browser ## speed of the traced loops, beside transformers.generate
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.page
 
 screenshots: $(DEV) $(MODEL) browser ## take the pictures of the README again
 	@browser=$$($(find_browser)); \

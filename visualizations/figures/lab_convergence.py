@@ -9,19 +9,18 @@ from visualizations.figures.lab_marks import sampler_name
 from visualizations.figures.style import Figure, View, number, percent, percent_label
 from visualizations.figures.words import Caption, caption, list_of
 
-HEIGHT = 320
+AREA = 246
+"""Height of the plot area, px."""
 
 
 def lab_convergence(convergence: Convergence, view: View) -> Figure:
-    """Total variation against n on logarithmic axes, beside the line that is expected."""
+    """Total variation against n on logarithmic axes, over the line that is expected."""
     named = _named(convergence, view)
     values = [y for each in named for y in each.ys]
-    low, high = loglog.padded(values)
-    xs = loglog.padded(convergence.draws, 0.02)
-    plot = loglog.Plot(view, HEIGHT, xs, (low, high), loglog.right_of(named), top=30)
+    plot = loglog.Plot(view, named, AREA, loglog.padded(convergence.draws, 0.02), loglog.padded(values), top=30)
     frame = loglog.layout(plot, view.text("lab.convergence.x"), percent_decade)
     frame["annotations"] = [loglog.heading(view, view.text("lab.convergence.y"))]
-    return base.figure([*(loglog.line(each, view) for each in named), *loglog.names(named, plot)], frame)
+    return base.figure([*(loglog.line(each, view) for each in named), *loglog.names(plot)], frame)
 
 
 def percent_decade(power: int) -> str:
@@ -32,12 +31,13 @@ def percent_decade(power: int) -> str:
 def _named(convergence: Convergence, view: View) -> list[loglog.Named]:
     draws = convergence.draws
     expected = view.text("lab.convergence.expected", constant=f"{convergence.constant:.2f}")
-    made = [loglog.Named(draws, convergence.expected, [expected], _hover(convergence, convergence.expected, view))]
+    hover = _hover(convergence, convergence.expected, view)
+    made = [loglog.Named(draws, convergence.expected, [expected], hover, strong=True)]
+    marked = [str(n).strip("0") == "1" or n == draws[-1] for n in draws]
     for curve in convergence.curves:
         hover = _hover(convergence, curve.total_variation, view)
-        made.append(
-            loglog.Named(draws, curve.total_variation, [sampler_name(curve.sampler, view)], hover, curve.sampler)
-        )
+        name = sampler_name(curve.sampler, view)
+        made.append(loglog.Named(draws, curve.total_variation, [name], hover, curve.sampler, marked=marked))
     return made
 
 

@@ -11,14 +11,15 @@ from visualizations.figures import base
 from visualizations.figures import lab_loglog as loglog
 from visualizations.figures.lab_marks import sampler_name
 from visualizations.figures.style import SANS, SMALL, Figure, View, number, text_px
-from visualizations.figures.words import Caption, caption
+from visualizations.figures.words import Caption, caption, spaced
 
 Against = Literal["k", "n"]
 What = Literal["operations", "seconds"]
 
-HEIGHT = 380
-STRIP, ABOVE = 20, 58
-"""Height of the strip of the cheapest, and room above the plot area, px."""
+AREA = 280
+"""Height of the plot area, px."""
+STRIP, GAP, ABOVE = 20, 24, 92
+"""Height of the strip of the cheapest, its distance from the plot area, and all room above that, px."""
 UNITS = (("s", 0), ("ms", -3), ("µs", -6), ("ns", -9))
 
 
@@ -29,7 +30,7 @@ def lab_cost(table: CostTable, view: View, against: Against = "n", what: What = 
     theory = [_theory(curve, against, what) for curve in curves if curve.theory]
     xs = loglog.padded([x for each in named for x in each.xs], 0.02)
     ys = loglog.padded([y for each in [*named, *theory] for y in each.ys])
-    plot = loglog.Plot(view, HEIGHT, xs, ys, loglog.right_of(named), ABOVE)
+    plot = loglog.Plot(view, named, AREA, xs, ys, ABOVE)
     frame = loglog.layout(
         plot, _x_title(table, against, view), loglog.decade if what == "operations" else seconds_decade
     )
@@ -38,12 +39,12 @@ def lab_cost(table: CostTable, view: View, against: Against = "n", what: What = 
     y_title = view.text("lab.cost.operations" if what == "operations" else "lab.cost.seconds")
     frame["shapes"] = strips
     frame["annotations"] = [
-        _note(head, 0, "left", STRIP + 12, view, "soft", "bottom"),
+        _note(head, 0, "left", ABOVE - 16, view, "soft", "bottom"),
         loglog.heading(view, y_title),
         *words,
     ]
     lines = [loglog.line(each, view) for each in [*theory, *named]]
-    return base.figure([*lines, *loglog.names(named, plot)], frame)
+    return base.figure([*lines, *loglog.names(plot)], frame)
 
 
 def shown(table: CostTable, against: Against, what: What) -> list[CostCurve]:
@@ -142,18 +143,34 @@ def stretches(best: Sequence[str], sizes: Sequence[int], ends: tuple[float, floa
 def _strip(
     best: Sequence[str], sizes: Sequence[int], plot: loglog.Plot
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Boxes over the plot area, named where there is room."""
+    """Boxes over the plot area, named inside where there is room, else above, with a hair."""
     view, share = plot.view, plot.wide / (plot.wide + plot.right)
     boxes, words = [], []
+    taken = 0.0
     for name, low, high in stretches(best, sizes, plot.x):
-        x0, x1 = (math.log(x / plot.x[0]) / math.log(plot.x[1] / plot.x[0]) for x in (low, high))
-        where = {"xref": "paper", "x0": x0 * share, "x1": x1 * share - 0.004, "yref": "paper", "ysizemode": "pixel"}
-        color = {"fillcolor": view.color("kept_soft"), "line": {"width": 0}, "layer": "below"}
-        boxes.append({"type": "rect", **where, "yanchor": 1, "y0": 8, "y1": 8 + STRIP, **color})
-        label = algorithm_name(name, view)
-        if text_px(label, SMALL) + 4 <= (x1 - x0) * plot.wide:
-            words.append(_note(label, (x0 + x1) / 2 * share, "center", 8 + STRIP / 2, view, "ink", "middle"))
+        x0, x1 = (plot.wide * math.log(x / plot.x[0]) / math.log(plot.x[1] / plot.x[0]) for x in (low, high))
+        boxes.append(_shape(plot, x0, x1 - 2, GAP, GAP + STRIP, {"fillcolor": view.color("kept_soft")}))
+        label, middle = algorithm_name(name, view), (x0 + x1) / 2
+        room = text_px(label, SMALL)
+        if room + 4 <= x1 - x0:
+            words.append(_note(label, middle / plot.wide * share, "center", GAP + STRIP / 2, view, "ink", "middle"))
+        elif max(taken, x0) + room <= plot.wide + plot.right:
+            left = max(taken, x0)
+            taken = left + room + 10
+            words.append(_note(label, left / plot.wide * share, "left", GAP + STRIP + 5, view, "ink", "bottom"))
+            boxes.append(
+                _shape(
+                    plot, middle - 0.5, middle + 0.5, GAP + STRIP, GAP + STRIP + 7, {"fillcolor": view.color("soft")}
+                )
+            )
     return boxes, words
+
+
+def _shape(plot: loglog.Plot, x0: float, x1: float, low: float, high: float, more: dict[str, Any]) -> dict[str, Any]:
+    """A box from `low` to `high` px above the plot area."""
+    whole = plot.wide + plot.right
+    where = {"xref": "paper", "x0": x0 / whole, "x1": x1 / whole, "yref": "paper", "ysizemode": "pixel", "yanchor": 1}
+    return {"type": "rect", **where, "y0": low, "y1": high, "line": {"width": 0}, "layer": "below", **more}
 
 
 def _note(text: str, x: float, anchor: str, up: float, view: View, color: str, at: str) -> dict[str, Any]:
@@ -173,11 +190,12 @@ def lab_cost_caption(table: CostTable, view: View, against: Against = "n", what:
     least = next(c for c in curves if c.algorithm == best[-1])
     ratio = (cost(worst.points[-1], what) or 0) / (cost(least.points[-1], what) or 1)
     times = {"worst": algorithm_name(worst.algorithm, view), "ratio": number(round(ratio))}
-    parts = [*ends[: 1 + (best[0] != best[-1] or len(best) > 1)], view.text("lab.cost.worst", **times)]
-    parts.append(view.text("lab.cost.why_seconds" if what == "seconds" else "lab.cost.why"))
+    parts = [*ends, view.text("lab.cost.worst", **times)]
     if what == "seconds":
-        parts.append(view.text("lab.cost.machine", machine=table.machine, threads=table.threads))
-    return caption(_title(against, what, view), parts, view)
+        parts += [view.text("lab.cost.why_seconds"), view.text("lab.cost.machine", machine=table.machine)]
+    else:
+        parts.append(view.text("lab.cost.why"))
+    return caption(_title(against, what, view), [spaced(part) for part in parts], view)
 
 
 def _end(curves: Sequence[CostCurve], j: int, name: str, what: What, view: View) -> str:

@@ -15,16 +15,16 @@ LEFT, BOTTOM = 60, 44
 """Margins at the left and below, px."""
 HAIR, SAMPLE = 12, 22
 """Width of a hair from a line's end, and of the sample of the line before its name, px."""
-LINE = 16
-"""Height of a line of a name, px."""
+LINE, KEY = 16, 19
+"""Height of a line of a name at the right, and of a name below, px."""
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A line with its name: `lines` are what stands beside it (the second in soft ink), `end` the value it ends at.
+    """A line with its name: `lines` are what stands beside it, the second in soft ink.
 
-    `style`: a sampler's, or empty for a thin line of what is expected.
+    `style`: a sampler's, or empty for what is expected: `strong`, or thin and dashed. `marked`: the points with a mark.
     """
 
     xs: Sequence[float]
@@ -32,6 +32,8 @@ class Named:
     lines: Sequence[str]
     hover: Sequence[str]
     style: str = ""
+    strong: bool = False
+    marked: Sequence[bool] | None = None
 
     @property
     def end(self) -> float | None:
@@ -41,32 +43,47 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """The plot area: `x` and `y` are the least and the greatest value, `top` px lie above it, `right` beside it."""
+    """The plot area: `x` and `y` are the least and the greatest value, `top` px lie above it.
+
+    The names stand at its right, each near its line's end; on a phone below it, in the order of the ends.
+    """
 
     view: View
-    height: float
+    named: Sequence[Named]
+    area: float
     x: tuple[float, float]
     y: tuple[float, float]
-    right: float
     top: float = 12
 
     @property
+    def right(self) -> float:
+        """Room at the right of the plot area, px."""
+        return 24.0 if self.view.narrow else HAIR + SAMPLE + 10 + self.first
+
+    @property
+    def first(self) -> float:
+        """Width of the longest name, px."""
+        lines = [each.lines[:1] if self.view.narrow else each.lines for each in self.named]
+        return max(text_px(line, SMALL) for each in lines for line in each)
+
+    @property
+    def key(self) -> float:
+        """Room below for the names, px."""
+        return KEY * len(self.named) + 10 if self.view.narrow else 0.0
+
+    @property
     def wide(self) -> float:
-        """Width, px."""
+        """Width of the plot area, px."""
         return max(60.0, self.view.width - LEFT - self.right)
 
     @property
-    def tall(self) -> float:
-        """Height, px."""
-        return self.height - self.top - BOTTOM
+    def height(self) -> float:
+        """Height of the figure, px."""
+        return self.top + self.area + BOTTOM + self.key
 
     def px(self, value: float) -> float:
         """How far a value of y lies above the axis, px."""
-        return self.tall * math.log(value / self.y[0]) / math.log(self.y[1] / self.y[0])
-
-    def value(self, px: float) -> float:
-        """The value of y so many px above the axis."""
-        return self.y[0] * (self.y[1] / self.y[0]) ** (px / self.tall)
+        return self.area * math.log(value / self.y[0]) / math.log(self.y[1] / self.y[0])
 
 
 def padded(values: Sequence[float | None], share: float = 0.04) -> tuple[float, float]:
@@ -79,24 +96,24 @@ def padded(values: Sequence[float | None], share: float = 0.04) -> tuple[float, 
     return low / air, high * air
 
 
-def right_of(named: Sequence[Named]) -> float:
-    """The room that the names need at the right, px."""
-    return HAIR + SAMPLE + 10 + max(text_px(line, SMALL) for each in named for line in each.lines)
-
-
 def layout(plot: Plot, x_title: str, y_ticks: Callable[[int], str], **more: Any) -> dict[str, Any]:
-    """Both axes with a tick at each decade that has room, and the column of the names."""
-    view, share = plot.view, plot.wide / (plot.wide + plot.right)
-    margin = {"l": LEFT, "r": 0, "t": plot.top, "b": BOTTOM, "pad": 0}
+    """Both axes with a tick at each decade that has room; a second pair of axes, in px, for the names."""
+    view, narrow = plot.view, plot.view.narrow
+    share = plot.wide / (plot.wide + plot.right)
+    below = BOTTOM + plot.key if narrow else 0.0
+    whole = plot.area + below
     font = {"family": SANS, "size": SMALL, "color": view.color("soft")}
     title = {"text": x_title, "font": font, "standoff": 6}
+    beside = base.axis(0, plot.wide + plot.right) if narrow else base.axis(0, plot.right, domain=[share, 1])
+    tall = plot.key if narrow else plot.area
     return base.layout(
         view,
         plot.height,
-        margin=margin,
+        margin={"l": LEFT, "r": 0, "t": plot.top, "b": 0 if narrow else BOTTOM, "pad": 0},
         xaxis=_axis(view, plot.x, plot.wide, decade, text_px("100,000") + 8, domain=[0, share], title=title),
-        xaxis2=base.axis(0, plot.right, domain=[share, 1], anchor="y"),
-        yaxis=_axis(view, plot.y, plot.tall, y_ticks, 26),
+        yaxis=_axis(view, plot.y, plot.area, y_ticks, 26, domain=[below / whole, 1]),
+        xaxis2={**beside, "anchor": "y2"},
+        yaxis2=base.axis(0, tall, domain=[0, tall / whole], anchor="x2"),
         **more,
     )
 
@@ -131,62 +148,63 @@ def line(each: Named, view: View) -> base.Trace:
         "mode": "lines+markers" if each.style else "lines",
         "x": list(each.xs),
         "y": [y if y is not None and y > 0 else None for y in each.ys],
-        "line": _stroke(each.style, view),
+        "line": _stroke(each, view),
         "name": each.lines[0],
         "hovertext": list(each.hover),
         "hovertemplate": "%{hovertext}<extra></extra>",
     }
     if each.style:
-        trace["marker"] = {"symbol": LINES[each.style][1], "size": 7, "color": ink_of(each.style, view)}
+        sizes = 7 if each.marked is None else [7 if marked else 0 for marked in each.marked]
+        trace["marker"] = {"symbol": LINES[each.style][1], "size": sizes, "color": ink_of(each.style, view)}
     return trace
 
 
-def _stroke(style: str, view: View) -> dict[str, Any]:
-    if not style:
+def _stroke(each: Named, view: View) -> dict[str, Any]:
+    if each.strong:
+        return {"color": view.color("kept"), "width": 3, "dash": "solid"}
+    if not each.style:
         return {"color": mix(view.color("soft"), view.color("panel"), 0.15), "width": 1.2, "dash": "3px,3px"}
-    return {"color": ink_of(style, view), "width": 2, "dash": LINES[style][0]}
+    return {"color": ink_of(each.style, view), "width": 2 if each.marked is None else 1.5, "dash": LINES[each.style][0]}
 
 
-def places(named: Sequence[Named], plot: Plot) -> list[float]:
-    """The middle of each name, px above the axis: near its line's end, never over another."""
-    tallest = max(len(each.lines) for each in named)
+def places(plot: Plot) -> list[float]:
+    """The middle of each name, px above the foot of its axis: near its line's end, never over another."""
+    named = plot.named
     ends = [plot.px(each.end) if each.end else 0.0 for each in named]
     order = sorted(range(len(named)), key=lambda i: (ends[i], -i))
-    half = LINE * tallest / 2
-    found = spread([ends[i] for i in order], LINE * tallest + 2, half, plot.tall - half)
+    if plot.view.narrow:
+        found = [KEY * (rank + 0.5) for rank in range(len(named))]
+    else:
+        tallest = LINE * max(len(each.lines) for each in named)
+        found = spread([ends[i] for i in order], tallest + 2, tallest / 2, plot.area - tallest / 2)
     return [place for _, place in sorted(zip(order, found, strict=True))]
 
 
-def names(named: Sequence[Named], plot: Plot) -> list[base.Trace]:
-    """From each line's end a hair to its name, before which stands a sample of the line."""
-    view, hairs, words, second, samples = plot.view, [], [], [], []
-    for each, place in zip(named, places(named, plot), strict=True):
-        y = plot.value(place + LINE / 2 * (len(each.lines) - 1))
-        if each.end:
-            hairs.append([(1.0, each.end), (HAIR, y)])
-        samples.append(_sample(each, y, view))
-        words.append((HAIR + SAMPLE + 5, y, each.lines[0]))
-        second += [(HAIR + SAMPLE + 5, plot.value(place - LINE / 2), text) for text in each.lines[1:]]
-    colors = [view.color("ink" if each.style else "soft") for each in named]
+def names(plot: Plot) -> list[base.Trace]:
+    """Each name after a sample of its line; at the right of the plot a hair leads to it from the line's end."""
+    view, narrow = plot.view, plot.view.narrow
+    hairs, words, second, samples = [], [], [], []
+    left = 0.0 if narrow else float(HAIR)
+    for each, place in zip(plot.named, places(plot), strict=True):
+        up = 0.0 if narrow else LINE / 2 * (len(each.lines) - 1)
+        if each.end and not narrow:
+            hairs.append([(1.0, plot.px(each.end)), (HAIR - 2.0, place + up)])
+        samples += _sample(each, left, place + up, view)
+        words.append((left + SAMPLE + 5, place + up, each.lines[0]))
+        for text in each.lines[1:]:
+            x = left + SAMPLE + (17 + plot.first if narrow else 5)
+            second.append((x, place if narrow else place - LINE / 2, text))
+    colors = [view.color("ink" if each.style else "soft") for each in plot.named]
     soft = mix(view.color("soft"), view.color("panel"), 0.5)
-    return [
-        base.lines(hairs, soft, 1, xaxis="x2"),
-        *samples,
-        {**base.texts(words, colors, size=SMALL), "xaxis": "x2"},
-        {**base.texts(second, view.color("soft"), size=SMALL), "xaxis": "x2"},
-    ]
+    traces = [base.lines(hairs, soft, 1), *samples, base.texts(words, colors, size=SMALL)]
+    traces.append(base.texts(second, view.color("soft"), size=SMALL))
+    return [{**trace, "xaxis": "x2", "yaxis": "y2"} for trace in traces]
 
 
-def _sample(each: Named, y: float, view: View) -> base.Trace:
-    trace = base.lines([[(HAIR, y), (HAIR + SAMPLE / 2, y), (HAIR + SAMPLE, y)]], "", xaxis="x2")
-    trace["line"] = _stroke(each.style, view)
+def _sample(each: Named, x: float, y: float, view: View) -> list[base.Trace]:
+    trace = base.lines([[(x, y), (x + SAMPLE / 2, y), (x + SAMPLE, y)]], "")
+    trace["line"] = _stroke(each, view)
     if each.style:
-        sizes = [0, 7, 0, 0]
-        marker = {
-            "symbol": LINES[each.style][1],
-            "size": sizes,
-            "color": ink_of(each.style, view),
-            "line": {"width": 0},
-        }
-        trace |= {"mode": "lines+markers", "marker": marker}
-    return trace
+        marker = {"symbol": LINES[each.style][1], "size": [0, 7, 0, 0], "color": ink_of(each.style, view)}
+        trace |= {"mode": "lines+markers", "marker": {**marker, "opacity": [0, 1, 0, 0]}}
+    return [trace]

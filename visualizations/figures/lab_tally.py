@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decoding.experiments.values import Law, Tally
 from visualizations.figures import base
 from visualizations.figures import rows as table
-from visualizations.figures.lab_marks import hovered, item, said, sampler_name
+from visualizations.figures.lab_marks import columns, hovered, item, said, sampler_name
 from visualizations.figures.lab_words import fit_sentences
 from visualizations.figures.rows import Row
 from visualizations.figures.style import BODY, SMALL, Figure, View, literal, number, percent, percent_label, text_px
@@ -30,7 +30,9 @@ def lab_tally(tally: Tally, view: View, x_max: float | None = None) -> Figure:
     """Solid bars as often as drawn, an upright mark where the law is; give `x_max` to share a scale."""
     scale = tally_scale(tally) if x_max is None else x_max
     rows = [_row(tally, i, view) for i in range(len(tally.counts))]
-    at = table.columns(view, scale, amount=72 if view.narrow else 172)
+    amount = 72 if view.narrow else 172
+    label = (columns(tally.law, table.label_limit(view), view) + 2) * BODY * 0.61 + 8
+    at = table.Columns(label, amount, max(60.0, view.width - label - amount), scale)
     data = [
         table.target(rows, at),
         *table.solid(rows, view, scale),

@@ -214,12 +214,12 @@ LAB: dict[str, tuple[str, str]] = {
     "lab.cost.count": ("{count} operations", "{count} 次运算"),
     "lab.cost.hover": ("{name}<br>k = {k}, n = {n}<br>{cost}", "{name}<br>k = {k}，n = {n}<br>{cost}"),
     "lab.cost.end": (
-        "For {n} draws from {k} items it is {name}: {cost}.",
-        "从 {k} 项中抽 {n} 次，最省的是{name}：{cost}。",
+        "{name} is cheapest for {n} draws from {k} items: {cost}.",
+        "从 {k} 项中抽 {n} 次，{name}最省：{cost}。",
     ),
     "lab.cost.end_one": (
-        "For one draw from {k} items the cheapest is {name}: {cost}.",
-        "从 {k} 项中抽 {n} 次，最省的是{name}：{cost}。",
+        "{name} is cheapest for {n} draw from {k} items: {cost}.",
+        "从 {k} 项中只抽 {n} 次，{name}最省：{cost}。",
     ),
     "lab.cost.worst": ("There {worst} costs {ratio} times as much.", "这时{worst}的代价是它的 {ratio} 倍。"),
     "lab.cost.why": (
@@ -230,7 +230,7 @@ LAB: dict[str, tuple[str, str]] = {
         "Measured in vectorised form: a call costs its microseconds however little it does, so small sizes look alike.",
         "用向量化的代码测得：一次调用无论多小都要若干微秒，所以规模小时差别不大。",
     ),
-    "lab.cost.machine": ("Measured on {machine}, threads: {threads}.", "测量环境：{machine}，线程数 {threads}。"),
+    "lab.cost.machine": ("Measured on {machine}.", "测量环境：{machine}。"),
     # Gumbel-max
     "lab.frozen.title": ("Noise must be fresh for each draw", "每次抽样都要用新的噪声"),
     "lab.frozen.fresh": ("✓ fresh noise", "✓ 每次新噪声"),
