@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decoding.experiments.values import AliasBuild, AliasMove, AliasState
 from visualizations.figures import base
 from visualizations.figures.lab_marks import Box, blocks, cut, hovered, item, made, marks, said
-from visualizations.figures.style import SMALL, Figure, View, apart, literal, mix, number, text_px
+from visualizations.figures.style import SMALL, Figure, View, apart, cells, literal, mix, number, text_px
 from visualizations.figures.words import Caption, caption, list_of
 
 GUTTER = 22
@@ -100,7 +100,7 @@ def _columns(stage: Stage) -> list[base.Trace]:
 
 
 def _level(stage: Stage) -> list[base.Trace]:
-    """The height of a full column, drawn through the open ones only where it is free."""
+    """The height of a full column, as a dotted line."""
     y, soft = stage.floor - UNIT, stage.view.color("soft")
     return [
         base.lines([((GUTTER - 4, y), (stage.view.width, y))], soft, 1, "2px,3px"),
@@ -140,16 +140,17 @@ def _names(stage: Stage) -> list[base.Trace]:
     """Below each column its item and how much of it is there; above a closed one the item that filled it."""
     view, now, law = stage.view, stage.now, stage.build.law
     room = int((stage.wide - 3) / (SMALL * 0.61))
-    own, others, numbers = [], [], []
+    own, others, numbers, soft = [], [], [], []
     for i, mass in enumerate(now.mass if room >= 1 else ()):
         x, threshold, other = stage.middle(i), now.thresholds[i], now.aliases[i]
-        own.append((x, stage.floor + NAMES, item(law, i, room, view)))
+        if cut(law, i, room, view) != "…":
+            own.append((x, stage.floor + NAMES, item(law, i, room, view)))
+            soft.append(view.color("ink" if threshold is None else "soft"))
         amount = f"{mass if threshold is None else threshold:.2f}"
         if room >= len(amount):
             numbers.append((x, stage.floor + NUMBERS, amount))
-        if threshold is not None and other is not None and other != i:
+        if threshold is not None and other is not None and other != i and cut(law, other, room, view) != "…":
             others.append((x, stage.floor - UNIT - 9, item(law, other, room, view)))
-    soft = [view.color("soft" if t is not None else "ink") for t in now.thresholds] if room >= 1 else []
     return [
         base.texts(own, soft, "middle center", SMALL, mono=True),
         base.texts(numbers, view.color("soft"), "middle center", SMALL, mono=True),
@@ -179,7 +180,7 @@ def stack_words(build: AliasBuild, stack: Sequence[int], view: View, columns: in
         return view.text("lab.build.empty")
     names = [cut(build.law, i, 8, view) for i in stack]
     shown: list[str] = []
-    while len(shown) < len(names) and len(" · ".join([*shown, names[-1 - len(shown)]])) * 1.0 <= columns - 8:
+    while len(shown) < len(names) and cells(" · ".join([*shown, names[-1 - len(shown)]])) <= columns - 10:
         shown.insert(0, names[-1 - len(shown)])
     hidden = len(names) - len(shown)
     parts = [f"⋯ {number(hidden)}"] if hidden else []
@@ -221,7 +222,15 @@ def lab_alias_build_caption(build: AliasBuild, view: View, state: int) -> Captio
         digits = apart(move.threshold, 1.0)
         values = {"taken": f"{move.taken:.{digits}f}", "threshold": f"{move.threshold:.{digits}f}"}
         names = {"needy": said(law, move.needy, view), "donor": said(law, move.donor, view)}
-        shrank = "lab.build.shrank" if move.donor_shrank else "lab.build.stays"
-        left = text(shrank, donor=names["donor"], left=f"{move.left:.{apart(move.left, 1.0)}f}")
+        left = _left(move, names["donor"], view)
         parts = [text("lab.build.move", **names, **values), left]
-    return caption(text("lab.build.title", move=number(index), last=number(last)), parts, view)
+    title = "lab.build.title" if index else "lab.build.title_start"
+    return caption(text(title, move=number(index), last=number(last)), parts, view)
+
+
+def _left(move: AliasMove, donor: str, view: View) -> str:
+    """What the donor has after the move."""
+    if abs(move.left - 1) < 1e-9:
+        return view.text("lab.build.even", donor=donor)
+    left = f"{move.left:.{apart(move.left, 1.0)}f}"
+    return view.text("lab.build.shrank" if move.donor_shrank else "lab.build.stays", donor=donor, left=left)

@@ -46,6 +46,16 @@ def _hover(convergence: Convergence, values: tuple[float, ...], view: View) -> l
     return [view.text("lab.convergence.hover", n=number(n), distance=percent_label(v)) for n, v in pairs]
 
 
+def _alike(convergence: Convergence, view: View) -> str:
+    """The samplers whose draws are the same, one by one, since they invert the same sums with the same uniforms."""
+    curves = convergence.curves
+    groups = [[c for c in curves if c.total_variation == first.total_variation] for first in curves]
+    same = max(groups, key=len, default=[])
+    if len(same) < 2:
+        return ""
+    return view.text("lab.convergence.same", samplers=list_of([sampler_name(c.sampler, view) for c in same], view))
+
+
 def lab_convergence_caption(convergence: Convergence, view: View) -> Caption:
     """Where each sampler ended, then the rule that all obey."""
     last = number(convergence.draws[-1])
@@ -58,5 +68,5 @@ def lab_convergence_caption(convergence: Convergence, view: View) -> Caption:
         for curve in convergence.curves
     ]
     values = {"n": last, "ends": list_of(ends, view), "expected": percent(convergence.expected[-1])}
-    parts = [view.text("lab.convergence.now", **values), view.text("lab.convergence.why")]
+    parts = [view.text("lab.convergence.now", **values), _alike(convergence, view), view.text("lab.convergence.why")]
     return caption(view.text("lab.convergence.title"), parts, view)

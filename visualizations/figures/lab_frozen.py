@@ -17,7 +17,7 @@ def lab_frozen(frozen: Frozen, view: View) -> Figure:
     """Two histograms on one scale from 0 to 1, each over the exact law."""
     pair = lab_pair.Pair(view, frozen.fresh.law, (NUMBERS, NUMBERS))
     words = [view.text("lab.frozen.fresh"), view.text("lab.frozen.frozen")]
-    data = [lab_pair.names(pair), *lab_pair.heads(pair, words, ["kept", "cut"], [True, True])]
+    data = [*lab_pair.names(pair), *lab_pair.heads(pair, words, ["kept", "cut"], [True, True])]
     for panel, tally in zip(pair.panels(), (frozen.fresh, frozen.frozen), strict=True):
         data += [lab_pair.hover(panel, tally, view), *lab_pair.counted(panel, tally, view, 1.0)]
     return lab_pair.figure(pair, data)

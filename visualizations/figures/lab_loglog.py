@@ -155,16 +155,21 @@ def line(each: Named, view: View) -> base.Trace:
     }
     if each.style:
         sizes = 7 if each.marked is None else [7 if marked else 0 for marked in each.marked]
-        trace["marker"] = {"symbol": LINES[each.style][1], "size": sizes, "color": ink_of(each.style, view)}
+        trace["marker"] = {"symbol": LINES[each.style][1], "size": sizes, "color": _ink(each, view)}
     return trace
 
 
 def _stroke(each: Named, view: View) -> dict[str, Any]:
     if each.strong:
-        return {"color": view.color("kept"), "width": 3, "dash": "solid"}
+        return {"color": view.color("ink"), "width": 2.6, "dash": "solid"}
     if not each.style:
         return {"color": mix(view.color("soft"), view.color("panel"), 0.15), "width": 1.2, "dash": "3px,3px"}
-    return {"color": ink_of(each.style, view), "width": 2 if each.marked is None else 1.5, "dash": LINES[each.style][0]}
+    return {"color": _ink(each, view), "width": 2 if each.marked is None else 1.4, "dash": LINES[each.style][0]}
+
+
+def _ink(each: Named, view: View) -> str:
+    """A sampler's ink; soft where its points are many and what is expected is the picture."""
+    return ink_of(each.style, view) if each.marked is None else view.color("soft")
 
 
 def places(plot: Plot) -> list[float]:
@@ -192,9 +197,10 @@ def names(plot: Plot) -> list[base.Trace]:
         samples += _sample(each, left, place + up, view)
         words.append((left + SAMPLE + 5, place + up, each.lines[0]))
         for text in each.lines[1:]:
-            x = left + SAMPLE + (17 + plot.first if narrow else 5)
-            second.append((x, place if narrow else place - LINE / 2, text))
-    colors = [view.color("ink" if each.style else "soft") for each in plot.named]
+            x, y = left + (SAMPLE + 11 + plot.first if narrow else 0.0), place if narrow else place - LINE / 2
+            samples += _sample(Named((), (), (), ()), x, y, view)
+            second.append((x + SAMPLE + 5, y, text))
+    colors = [view.color("ink" if each.style or each.strong else "soft") for each in plot.named]
     soft = mix(view.color("soft"), view.color("panel"), 0.5)
     traces = [base.lines(hairs, soft, 1), *samples, base.texts(words, colors, size=SMALL)]
     traces.append(base.texts(second, view.color("soft"), size=SMALL))
@@ -205,6 +211,6 @@ def _sample(each: Named, x: float, y: float, view: View) -> list[base.Trace]:
     trace = base.lines([[(x, y), (x + SAMPLE / 2, y), (x + SAMPLE, y)]], "")
     trace["line"] = _stroke(each, view)
     if each.style:
-        marker = {"symbol": LINES[each.style][1], "size": [0, 7, 0, 0], "color": ink_of(each.style, view)}
+        marker = {"symbol": LINES[each.style][1], "size": [0, 7, 0, 0], "color": _ink(each, view)}
         trace |= {"mode": "lines+markers", "marker": {**marker, "opacity": [0, 1, 0, 0]}}
     return [trace]

@@ -45,9 +45,14 @@ def ink_of(sampler: str, view: View) -> str:
     return mix(view.color("ink"), view.color("soft"), LINES[sampler][2])
 
 
+def is_rest(law: Law, index: int) -> bool:
+    """Whether the item stands for many tokens."""
+    return bool(law.others) and index == len(law.items) - 1
+
+
 def plain(law: Law, index: int, view: View) -> str:
     """An item in the reader's eyes: its text made visible, or how many tokens it stands for. Not escaped."""
-    if law.others and index == len(law.items) - 1:
+    if is_rest(law, index):
         return view.text("rows.others", count=number(law.others))
     return visible(law.items[index].text) or "⟨⟩"
 
@@ -55,7 +60,7 @@ def plain(law: Law, index: int, view: View) -> str:
 def cut(law: Law, index: int, limit: int, view: View) -> str:
     """An item in at most `limit` columns; the many others are ⋯ where their number has no room. Not escaped."""
     text = plain(law, index, view)
-    if cells(text) > limit and law.others and index == len(law.items) - 1:
+    if cells(text) > limit and is_rest(law, index):
         return "⋯"
     return short(text, max(1, limit))
 
@@ -72,7 +77,7 @@ def columns(law: Law, limit: int, view: View) -> int:
 
 def said(law: Law, index: int, view: View) -> str:
     """An item inside a sentence of the page: quoted, unless it stands for many. Not escaped."""
-    if law.others and index == len(law.items) - 1:
+    if is_rest(law, index):
         return plain(law, index, view)
     return quoted(law.items[index].text)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from decoding.experiments.values import Law, Tally
 from visualizations.figures import base
-from visualizations.figures.lab_marks import Box, blocks, columns, hovered, item, made
+from visualizations.figures.lab_marks import Box, blocks, columns, hovered, is_rest, item, made, plain
 from visualizations.figures.rows import ROW, THICK, label_limit
-from visualizations.figures.style import BODY, SMALL, Figure, View, number, percent_label, text_px
+from visualizations.figures.style import BODY, SMALL, Figure, View, literal, number, percent_label, text_px
 
 HEAD, GAP = 30, 26
 """Room for a panel's heading, and between the two, px."""
@@ -79,14 +79,18 @@ class Pair:
         return Panel(self.label, wide, middle - GAP, HEAD, True), Panel(middle, wide, right, HEAD, False)
 
 
-def names(pair: Pair, bold: int | None = None) -> base.Trace:
-    """The items' names, at the left of each panel that has them."""
-    points = []
+def names(pair: Pair, bold: int | None = None) -> list[base.Trace]:
+    """The items' names, at the left of each panel that has them; the many others in words."""
+    points, words = [], []
     for panel in pair.panels():
         for i in range(pair.count) if panel.named else ():
+            if is_rest(pair.law, i):
+                words.append((panel.left - 6, panel.y(i), literal(plain(pair.law, i, pair.view))))
+                continue
             label = item(pair.law, i, pair.limit, pair.view)
             points.append((panel.left - 6, panel.y(i), f"▸ <b>{label}</b>" if i == bold else label))
-    return base.texts(points, pair.view.color("ink"), "middle left", mono=True)
+    ink, soft = pair.view.color("ink"), pair.view.color("soft")
+    return [base.texts(points, ink, "middle left", mono=True), base.texts(words, soft, "middle left", SMALL)]
 
 
 def heads(pair: Pair, words: Sequence[str], colors: Sequence[str], exact: Sequence[bool]) -> list[base.Trace]:
@@ -108,15 +112,18 @@ def counted(panel: Panel, tally: Tally, view: View, scale: float) -> list[base.T
     """Bars as often as drawn, upright marks at the exact law, the share as a number."""
     shares = [count / tally.draws if tally.draws else 0.0 for count in tally.counts]
     boxes: list[Box] = []
+    rest: list[Box] = []
     paths, words = [], []
     for i, (share, prob) in enumerate(zip(shares, tally.law.probs, strict=True)):
         y, x = panel.y(i), panel.x(prob / scale)
         if share:
-            boxes.append((panel.left, y - ROW * THICK / 2, panel.x(share / scale), y + ROW * THICK / 2))
+            where = rest if is_rest(tally.law, i) else boxes
+            where.append((panel.left, y - ROW * THICK / 2, panel.x(share / scale), y + ROW * THICK / 2))
         paths.append(((x, y - ROW * 0.46), (x, y + ROW * 0.46)))
         words.append((panel.right, y, percent_label(share).replace(" ", "\u00a0")))
     return [
         blocks(boxes, view.color("kept"), 2),
+        base.hatched(blocks(rest, view.color("kept"), 2), view),
         base.lines(paths, view.color("ink"), 2.2),
         base.texts(words, view.color("soft"), "middle left", BODY, mono=True),
     ]

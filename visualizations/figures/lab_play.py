@@ -46,7 +46,8 @@ def lab_play_caption(play: Play, law: Law, view: View, step: int) -> Caption:
     else:
         parts = _gumbel(play, law, view, moment)
     values = {"sampler": sampler_name(play.kind, view), "moment": moment, "last": play_length(play) - 1}
-    return caption(view.text("lab.play.title" if moment else "lab.play.title_start", **values), parts, view)
+    key = "lab.play.title" if moment else "lab.play.title_start" if values["last"] else "lab.play.title_none"
+    return caption(view.text(key, **values), parts, view)
 
 
 def _direct(play: DirectPlay, law: Law, view: View, moment: int) -> list[str]:

@@ -56,6 +56,8 @@ def _names(play: AliasPlay, law: Law, wide: float, view: View, moment: int) -> l
         for index, y, above in ((i, BELOW, False), (other, ABOVE, True)):
             if above and other == i:
                 continue
+            if cut(law, index, room, view) == "…":
+                continue
             label = item(law, index, room, view)
             drawn = at and moment >= 3 and above == play.draw.took_alias
             points.append((GUTTER + wide * i + (wide - 3) / 2, y, f"<b>{label}</b>" if drawn else label))

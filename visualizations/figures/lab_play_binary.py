@@ -52,6 +52,7 @@ def _columns(play: BinaryPlay, law: Law, view: View, at: tuple[float, float], mo
     thin = 3 if wide > 8 else 0
 
     def box(i: int) -> Box:
+        """A column."""
         x = gutter + wide * i
         return x, TOP + TALL * (1 - play.sums[i]), x + max(1.0, wide - thin), TOP + TALL
 
@@ -115,7 +116,11 @@ def _names(law: Law, view: View, at: tuple[float, float], bold: int | None, draw
         strong.append((x, NAMES, f"<b>{literal(label)}</b>"))
     for i in range(len(law.items)) if room >= 2 else ():
         x = gutter + wide * (i + 0.5)
-        if i != bold and all(abs(x - other) > wide / 2 + half for other, _, _ in strong):
+        if (
+            i != bold
+            and cut(law, i, room, view) != "…"
+            and all(abs(x - other) > wide / 2 + half for other, _, _ in strong)
+        ):
             points.append((x, NAMES, item(law, i, room, view)))
     return [
         base.texts(points, view.color("soft"), "middle center", SMALL, mono=True),

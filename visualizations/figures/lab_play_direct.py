@@ -5,7 +5,7 @@ from __future__ import annotations
 from decoding.experiments.values import DirectPlay, Law, ScanStep
 from visualizations.figures import base, lab_line
 from visualizations.figures.lab_marks import columns, item, made
-from visualizations.figures.style import SMALL, Figure, View, apart, literal, mix, number
+from visualizations.figures.style import SMALL, Figure, View, apart, literal, mix, number, text_px
 
 ROWS, ROW, MOST = 106, 20, 12
 """y of the first row, height of a row, px; most rows."""
@@ -16,18 +16,20 @@ EM = SMALL * 0.61
 def direct(play: DirectPlay, law: Law, view: View, moment: int) -> Figure:
     """After `moment` items were looked at."""
     digits = apart(play.draw.uniform, *(step.high for step in play.steps))
+    head = view.text("lab.direct.head_narrow" if view.narrow else "lab.direct.head")
     name = columns(law, 6 if view.narrow else 10, view)
     sums = (digits + 4 if view.narrow else digits + 8) * EM
-    bar = view.width - 12 - (name + 3) * EM - max(sums, len("running sum") * 6.8)
+    gap = 3 if view.narrow else 4
+    bar = view.width - 12 - (name + gap) * EM - max(sums, text_px(head, SMALL) + 4)
     done = play.steps[:moment]
     at = done[-1].index if done else None
     chosen = play.chosen if done and done[-1].passed else None
     line = lab_line.Line(law, view, bar, moment, at, chosen)
     height = ROWS + ROW * min(MOST, len(law.items))
-    beside = bar + 12 + (name + 3) * EM
+    beside = bar + 12 + (name + gap) * EM
     data = [*lab_line.draw(line), *_stairs(play, line, moment), *_words(play, line, moment, digits, name, beside)]
     data += lab_line.pin(line, play.draw.uniform, digits, ROWS - 12, height - 8)
-    data.append(base.texts([(beside, ROWS - 20, view.text("lab.direct.head"))], view.color("soft"), size=SMALL))
+    data.append(base.texts([(beside, ROWS - 20, head)], view.color("soft"), size=SMALL))
     return made(data, view, height)
 
 
@@ -35,10 +37,12 @@ def window(count: int, moment: int) -> tuple[int, range, int]:
     """How many items have no row any more, those that have one, and how many have none yet."""
     if count <= MOST:
         return 0, range(count), 0
-    first = min(max(0, moment - (MOST - 2)), count - MOST + 1)
-    before = first + 1 if first else 0  # the row that counts them takes the place of one
-    last = count if first == count - MOST + 1 else first + MOST - 1
-    return before, range(before, last), count - last
+    if moment <= MOST - 2:
+        return 0, range(MOST - 1), count - MOST + 1
+    last = moment + 1
+    if last >= count - 1:
+        return count - MOST + 1, range(count - MOST + 1, count), 0
+    return last - MOST + 2, range(last - MOST + 2, last), count - last
 
 
 def _stairs(play: DirectPlay, line: lab_line.Line, moment: int) -> list[base.Trace]:

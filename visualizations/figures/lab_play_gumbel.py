@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from decoding.experiments.values import GumbelPlay, Law, NoiseStep
 from visualizations.figures import base
-from visualizations.figures.lab_marks import blocks, columns, hovered, item, made, marks
-from visualizations.figures.style import BODY, SMALL, Figure, View, decimal, number
+from visualizations.figures.lab_marks import blocks, columns, hovered, is_rest, item, made, marks, plain
+from visualizations.figures.style import BODY, SMALL, Figure, View, decimal, literal, number
 
 HEAD, ROW, MOST = 26, 24, 16
 """Room for the words above the first row, height of a row, px; most rows."""
@@ -96,15 +96,18 @@ def _arrows(play: GumbelPlay, rows: Sequence[int], scale: Scale, view: View, mom
 
 def _labels(play: GumbelPlay, law: Law, rows: Sequence[int], scale: Scale, view: View, moment: int) -> list[base.Trace]:
     leader = play.steps[moment - 1].leader if moment else None
-    names, numbers, colors = [], [], []
+    names, words, numbers, colors = [], [], [], []
     for place, i in enumerate(rows):
-        label = item(law, i, scale.limit, view)
-        names.append((scale.left - 6, _y(place), f"▸ <b>{label}</b>" if i == leader else label))
+        label = literal(plain(law, i, view)) if is_rest(law, i) else item(law, i, scale.limit, view)
+        (words if is_rest(law, i) else names).append(
+            (scale.left - 6, _y(place), f"▸ <b>{label}</b>" if i == leader else label)
+        )
         text = _numbers(play.steps[i], i < moment, view)
         numbers.append((view.width - 2, _y(place), f"<b>{text}</b>" if i == leader else text))
         colors.append(view.color("ink" if i in (leader, moment - 1) else "soft"))
     return [
         base.texts(names, view.color("ink"), "middle left", mono=True),
+        base.texts(words, view.color("ink"), "middle left", SMALL),
         base.texts(numbers, colors, "middle left", SMALL, mono=True),
     ]
 

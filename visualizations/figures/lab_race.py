@@ -24,7 +24,7 @@ def lab_race(race: Race, view: View) -> Figure:
     words = [view.text("lab.race.one"), view.text("lab.race.many", draws=number(race.wins.draws))]
     data = [
         lab_pair.hover(second, race.wins, view),
-        lab_pair.names(pair, race.winner),
+        *lab_pair.names(pair, race.winner),
         *lab_pair.heads(pair, words, ["soft", "kept"], [False, True]),
         *_arrivals(race, first, view),
         *lab_pair.counted(second, race.wins, view, tally_scale(race.wins)),

@@ -9,7 +9,7 @@ from typing import Literal
 
 from decoding.experiments.values import Bins, Race
 from visualizations.figures import base
-from visualizations.figures.lab_marks import Box, blocks, item, made, marks
+from visualizations.figures.lab_marks import Box, blocks, columns, item, made, marks
 from visualizations.figures.style import SMALL, Figure, View, decimal, number, percent_label, text_px
 from visualizations.figures.words import Caption, caption
 
@@ -37,7 +37,7 @@ def lab_race_first(race: Race, view: View, what: What = "first") -> Figure:
     """`first`: the times of the first arrivals over Exp(W); `best`: the highest scores over Gumbel noise + ln W."""
     bins = race.first_times if what == "first" else race.best_scores
     winners = [i for i, mean in enumerate(race.mean_times) if mean is not None] if what == "first" else []
-    left = 12 + (11 if view.narrow else 16) * SMALL * 0.61 if winners else 10.0
+    left = 14 + columns(race.wins.law, 10 if view.narrow else 15, view) * SMALL * 0.61 if winners else 10.0
     scale = Scale(left, view.width - 14, bins.edges[0], bins.edges[-1])
     centre = 1 / race.total if what == "first" else math.log(race.total) + EULER
     bottom = HEAD + TALL + TICKS + (24 + ROW * len(winners) if winners else 16)
@@ -110,13 +110,20 @@ def _centre(race: Race, centre: float, scale: Scale, bottom: float, view: View, 
     rate = f"{race.total:g}" if first else decimal(math.log(race.total))
     exact = view.text("lab.first.exact" if first else "lab.first.exact_score", rate=rate)
     return [
-        base.lines([((x, HEAD - 4), (x, bottom - 4))], view.color("ink"), 1, "2px,3px"),
+        base.lines(_through(x, bottom), view.color("ink"), 1, "2px,3px"),
         base.texts(
             [(min(max(x, half), view.width - half), HEAD - 14, mean)], view.color("ink"), "middle center", SMALL
         ),
         base.texts([(0, 9, drawn)], view.color("kept"), size=SMALL),
         base.texts([(text_px(drawn, SMALL) + 16, 9, exact)], view.color("ink"), size=SMALL),
     ]
+
+
+def _through(x: float, bottom: float) -> list[Sequence[tuple[float, float]]]:
+    """Down the histogram, and, past the words between, down the winners' rows."""
+    floor = HEAD + TALL
+    rows = floor + TICKS + 14
+    return [((x, HEAD - 4), (x, floor)), *([((x, rows), (x, bottom - 4))] if bottom > rows else [])]
 
 
 def _winners(race: Race, winners: Sequence[int], scale: Scale, view: View) -> list[base.Trace]:

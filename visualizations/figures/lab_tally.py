@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from decoding.experiments.values import Law, Tally
+from decoding.experiments.values import Tally
 from visualizations.figures import base
 from visualizations.figures import rows as table
-from visualizations.figures.lab_marks import columns, hovered, item, said, sampler_name
+from visualizations.figures.lab_marks import columns, hovered, is_rest, item, said, sampler_name
 from visualizations.figures.lab_words import fit_sentences
 from visualizations.figures.rows import Row
 from visualizations.figures.style import BODY, SMALL, Figure, View, literal, number, percent, percent_label, text_px
@@ -66,11 +66,6 @@ def _row(tally: Tally, index: int, view: View) -> Row:
     hover = f"{hovered(tally.law, index, view)}<br>{view.text('histogram.hover', **shares)}"
     number_id = None if rest else tally.law.items[index].id
     return Row(label, share, _solid(amount), hover, number_id, state="rest" if rest else "kept")
-
-
-def is_rest(law: Law, index: int) -> bool:
-    """Whether the item stands for many tokens."""
-    return bool(law.others) and index == len(law.items) - 1
 
 
 def _solid(text: str) -> str:

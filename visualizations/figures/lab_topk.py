@@ -7,8 +7,8 @@ from typing import Literal
 from decoding.experiments.values import Order, TopKDraws
 from visualizations.figures import base
 from visualizations.figures import rows as table
-from visualizations.figures.lab_marks import hovered, item, plain, said
-from visualizations.figures.lab_tally import ABOVE, exact_marks, is_rest
+from visualizations.figures.lab_marks import columns, hovered, is_rest, item, said
+from visualizations.figures.lab_tally import ABOVE, exact_marks
 from visualizations.figures.lab_words import fit_sentences
 from visualizations.figures.rows import Row
 from visualizations.figures.style import (
@@ -16,11 +16,9 @@ from visualizations.figures.style import (
     SMALL,
     Figure,
     View,
-    literal,
     number,
     percent,
     percent_label,
-    short,
     text_px,
 )
 from visualizations.figures.words import Caption, caption
@@ -35,7 +33,8 @@ def lab_topk(topk: TopKDraws, view: View, show: Show = "orders", top_n: int = 10
         rows, exact = _orders(topk, view, top_n)
     else:
         rows, exact = _items(topk, view)
-    scale = min(1.0, 1.06 * max([*exact, *(row.prob for row in rows)]))
+    listed = [place for place, row in enumerate(rows) if row.state == "kept"]
+    scale = min(1.0, 1.06 * max(value for place in listed for value in (exact[place], rows[place].prob)))
     label = max(80.0, (order_columns(topk, view, show) + 2) * BODY * 0.61 + 8)
     at = table.Columns(label, 66, max(60.0, view.width - label - 66), scale)
     drawn = view.text("histogram.drawn", count=number(topk.draws))
@@ -43,7 +42,8 @@ def lab_topk(topk: TopKDraws, view: View, show: Show = "orders", top_n: int = 10
     data = [
         table.target(rows, at),
         *table.solid(rows, view, scale),
-        exact_marks(exact, scale, view),
+        exact_marks([p for p in exact if p <= scale], scale, view),
+        _broken(rows, scale, view),
         *table.labels(rows, view, at),
         table.amounts(rows, view, at),
         base.texts([(0, y, drawn)], view.color("kept"), size=SMALL),
@@ -54,23 +54,28 @@ def lab_topk(topk: TopKDraws, view: View, show: Show = "orders", top_n: int = 10
     return base.figure(data, table.frame(len(rows), view, at, ABOVE), x_max=scale)
 
 
+def _broken(rows: list[Row], scale: float, view: View) -> base.Trace:
+    """A gap in each bar that is longer than the scale."""
+    places = [place for place, row in enumerate(rows) if row.prob > scale]
+    return base.bars([0.012 * scale] * len(places), places, view.color("panel"), 1, 0.94 * scale)
+
+
 def order_columns(topk: TopKDraws, view: View, show: Show) -> int:
     """How many columns the longest label takes."""
     most = 18 if view.narrow else 30
     if show == "items":
-        return min(table.label_limit(view), max(len(plain(topk.law, i, view)) for i in range(len(topk.law.items))))
+        return columns(topk.law, table.label_limit(view), view)
     return max(13, min(most, topk.size * (_limit(topk, view) + 3) - 3))
 
 
 def _limit(topk: TopKDraws, view: View) -> int:
     """Columns of one name in an order: as long as the longest, as long as they all fit."""
-    longest = max(len(plain(topk.law, i, view)) for i in range(len(topk.law.items)))
-    return max(1, min(longest, ((18 if view.narrow else 30) + 3) // topk.size - 3))
+    return max(1, columns(topk.law, ((18 if view.narrow else 30) + 3) // topk.size - 3, view))
 
 
 def _order_label(topk: TopKDraws, order: Order, limit: int, view: View) -> str:
     between = f" {ARROW} "
-    return between.join(literal(short(plain(topk.law, i, view), limit)) for i in order.indices)
+    return between.join(item(topk.law, i, limit, view) for i in order.indices)
 
 
 def _orders(topk: TopKDraws, view: View, top_n: int) -> tuple[list[Row], list[float]]:
@@ -100,7 +105,7 @@ def _items(topk: TopKDraws, view: View) -> tuple[list[Row], list[float]]:
         words = {"count": number(count), "share": percent_label(share), "prob": percent_label(prob)}
         hover = f"{hovered(topk.law, i, view)}<br>{view.text('histogram.hover', **words)}"
         rest = is_rest(topk.law, i)
-        label = item(topk.law, i, table.label_limit(view), view)
+        label = table.rest_label(topk.law.others, view) if rest else item(topk.law, i, table.label_limit(view), view)
         rows.append(Row(label, share, _share(share), hover, None if rest else i, "rest" if rest else "kept"))
     return rows, list(topk.inclusion)
 
@@ -122,5 +127,5 @@ def lab_topk_caption(topk: TopKDraws, view: View, show: Show = "orders") -> Capt
         values = {"token": said(law, most, view), "prob": percent(law.probs[most]), "size": number(topk.size)}
         shares = {"share": percent(topk.included[most] / topk.draws), "inclusion": percent(topk.inclusion[most])}
         parts = [text("lab.topk.item", **values, **shares)]
-    parts += fit_sentences(topk.fit, view)
+    parts += fit_sentences(topk.fit, view, "lab.fit.pooled_orders")
     return caption(text("lab.topk.title", size=number(topk.size)), [*parts, text("lab.topk.why")], view)

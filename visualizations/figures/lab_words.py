@@ -11,13 +11,13 @@ def in_runs(p_value: float, view: View) -> str:
     if p_value >= 0.995:
         return view.text("lab.runs.nearly_all")
     for runs in (100, 10_000):
-        if round(p_value * runs) >= 1:
+        if p_value * runs >= 0.95:
             return view.text("lab.runs.some", count=round(p_value * runs), runs=number(runs))
     return view.text("lab.runs.fewer", runs=number(10_000))
 
 
-def fit_sentences(fit: Fit, view: View) -> list[str]:
-    """The test in plain words, and what was counted as one."""
+def fit_sentences(fit: Fit, view: View, pooled: str = "lab.fit.pooled") -> list[str]:
+    """The test in plain words, and what was counted as one; `pooled` is the key of the words for that."""
     if fit.statistic is None:
         return [view.text("lab.fit.impossible")]
     if not fit.degrees:
@@ -25,5 +25,5 @@ def fit_sentences(fit: Fit, view: View) -> list[str]:
     key = "lab.fit.doubt" if fit.p_value < 0.001 else "lab.fit.fair"
     sentences = [view.text(key, runs=in_runs(fit.p_value, view), statistic=f"{fit.statistic:.1f}", degrees=fit.degrees)]
     if fit.pooled > 1:
-        sentences.append(view.text("lab.fit.pooled", pooled=number(fit.pooled)))
+        sentences.append(view.text(pooled, pooled=number(fit.pooled)))
     return sentences

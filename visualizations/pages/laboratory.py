@@ -140,10 +140,15 @@ class _Panels:
             at, moment = ask.view(f"play_{name}", text), ask.step
             figure = lab_play.lab_play(play, law, at, moment)
             panels[f"play_{name}"] = view.panel(lab_play.lab_play_caption(play, law, at, moment), figure)
-        for name in self._samplers:
-            frozen = name == "gumbel" and ask.details.get("noise") == "frozen"
-            at, found = ask.view(f"tally_{name}", text), self.tally(source, name, _amount(ask), round_, frozen)
-            panels[f"tally_{name}"] = view.panel(lab_tally.lab_tally_caption(found, at), lab_tally.lab_tally(found, at))
+        frozen = ask.details.get("noise") == "frozen"
+        tallies = {
+            name: self.tally(source, name, _amount(ask), round_, frozen and name == "gumbel") for name in self._samplers
+        }
+        scale = lab_tally.tally_scale(*tallies.values())
+        for name, found in tallies.items():
+            at = ask.view(f"tally_{name}", text)
+            figure = lab_tally.lab_tally(found, at, scale)
+            panels[f"tally_{name}"] = view.panel(lab_tally.lab_tally_caption(found, at), figure)
         at, curves = ask.view("convergence", text), self._convergence(source, round_)
         panels["convergence"] = view.panel(
             lab_convergence.lab_convergence_caption(curves, at), lab_convergence.lab_convergence(curves, at)

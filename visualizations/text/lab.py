@@ -6,8 +6,10 @@ LAB: dict[str, tuple[str, str]] = {
     # One slow draw
     "lab.play.title": ("{sampler} · step {moment} of {last}", "{sampler} · 第 {moment} 步，共 {last} 步"),
     "lab.play.title_start": ("{sampler} · before the first of {last} steps", "{sampler} · 开始之前，共 {last} 步"),
+    "lab.play.title_none": ("{sampler} · no step is needed", "{sampler} · 不需要任何步骤"),
     "lab.sum": ("running sum", "累积和"),
     "lab.direct.head": ("running sum", "累积和"),
+    "lab.direct.head_narrow": ("sum", "累积和"),
     "lab.direct.start": (
         "The uniform number is u = {u}. The scan starts at the left and adds up probabilities until their sum passes u.",
         "均匀随机数 u = {u}。从左边开始逐项累加概率，直到累积和超过 u。",
@@ -125,11 +127,18 @@ LAB: dict[str, tuple[str, str]] = {
         "{pooled} items came too seldom to test one by one and were counted as one.",
         "有 {pooled} 项出现得太少，合并成一项来检验。",
     ),
+    "lab.fit.pooled_orders": (
+        "{pooled} orders came too seldom to test one by one and were counted as one.",
+        "有 {pooled} 种次序出现得太少，合并成一种来检验。",
+    ),
     "lab.fit.impossible": (
         "An item of probability 0 was drawn: no fair sampler ever does that.",
         "抽中了概率为 0 的项：公平的抽样器绝不会这样。",
     ),
-    "lab.fit.nothing": ("There are too few draws to test.", "抽的次数太少，无法检验。"),
+    "lab.fit.nothing": (
+        "There is nothing to test: too few draws, or only one item that can come.",
+        "无从检验：抽的次数太少，或只有一项可能出现。",
+    ),
     # Many draws
     "lab.tally.title": ("{sampler} · {draws} draws", "{sampler} · 抽 {draws} 次"),
     "lab.tally.drawn": ("▬ drawn", "▬ 抽到"),
@@ -153,13 +162,21 @@ LAB: dict[str, tuple[str, str]] = {
         "After {n} draws the distances are {ends}; {expected} is expected of a fair sampler.",
         "抽 {n} 次之后，距离分别为 {ends}；公平的抽样器理论上是 {expected}。",
     ),
+    "lab.convergence.same": (
+        "{samplers} turn the same uniform numbers into the same items, so their lines are one.",
+        "{samplers}用同样的随机数抽出同样的项，所以它们的线重合。",
+    ),
     "lab.convergence.why": (
         "A hundred times as many draws bring a tenth of the distance, whatever the algorithm: they differ in cost, not in accuracy.",
         "次数增加到一百倍，距离缩小到十分之一，哪种算法都一样：它们的差别在代价，不在准确。",
     ),
     # The alias table being built
     "lab.build.title": ("Building the alias table · step {move} of {last}", "建别名表 · 第 {move} 步，共 {last} 步"),
-    "lab.build.before": ("dashed: the height of one full column", "虚线：一个满列的高度"),
+    "lab.build.title_start": (
+        "Building the alias table · before the first of {last} steps",
+        "建别名表 · 开始之前，共 {last} 步",
+    ),
+    "lab.build.before": ("dotted: the height of one full column", "虚线：一个满列的高度"),
     "lab.build.after": ("every column is full", "每一列都满了"),
     "lab.build.gives": ("{donor} gives {amount} to {needy}", "{donor} 给 {needy} {amount}"),
     "lab.build.small": ("too little, below 1", "不足 1"),
@@ -186,6 +203,10 @@ LAB: dict[str, tuple[str, str]] = {
         "{donor} has {left} left, still enough, and stays where it is.",
         "{donor}还剩 {left}，仍然足够，留在原处。",
     ),
+    "lab.build.even": (
+        "{donor} has just one column left: its own.",
+        "{donor}正好还剩一列，就是它自己的列。",
+    ),
     "lab.build.leftover": (
         "{names}, with just one column left, fill their own.",
         "剩下的{names}正好一列，填满自己的列。",
@@ -209,10 +230,9 @@ LAB: dict[str, tuple[str, str]] = {
     "lab.cost.x_items": ("items k, for n = {n} draws", "项数 k（抽 n = {n} 次）"),
     "lab.cost.operations": ("operations", "运算次数"),
     "lab.cost.seconds": ("time", "时间"),
-    "lab.cost.least_operations": ("fewest operations", "运算最少的是"),
-    "lab.cost.least_seconds": ("fastest", "最快的是"),
+    "lab.cost.least_operations": ("fewest", "最少"),
+    "lab.cost.least_seconds": ("fastest", "最快"),
     "lab.cost.count": ("{count} operations", "{count} 次运算"),
-    "lab.cost.hover": ("{name}<br>k = {k}, n = {n}<br>{cost}", "{name}<br>k = {k}，n = {n}<br>{cost}"),
     "lab.cost.end": (
         "{name} is cheapest for {n} draws from {k} items: {cost}.",
         "从 {k} 项中抽 {n} 次，{name}最省：{cost}。",
@@ -229,6 +249,10 @@ LAB: dict[str, tuple[str, str]] = {
     "lab.cost.why_seconds": (
         "Measured in vectorised form: a call costs its microseconds however little it does, so small sizes look alike.",
         "用向量化的代码测得：一次调用无论多小都要若干微秒，所以规模小时差别不大。",
+    ),
+    "lab.cost.reference": (
+        "torch.multinomial, for reference, takes {cost}.",
+        "作为参照，torch.multinomial 用 {cost}。",
     ),
     "lab.cost.machine": ("Measured on {machine}.", "测量环境：{machine}。"),
     # Gumbel-max
