@@ -41,6 +41,9 @@ BOUNDS: dict[str, tuple[str, Callable[[int, int], float]]] = {
 
 T = TypeVar("T")
 
+LEAST_COUNTED = 64
+"""Measured points of fewer draws count so many and take their mean: one scan alone would be a matter of luck."""
+
 ALGORITHMS = (*BOUNDS, "multinomial")
 
 
@@ -70,7 +73,7 @@ def measure(plan: Plan) -> Iterator[CostPoint]:
     """One point for each of `plan.jobs()`, in that order; closing it stops the measuring."""
     assert min(*plan.items, plan.fixed_items) >= 2 and min(*plan.draws, plan.fixed_draws) >= 1
     for algorithm, items, draws in plan.jobs():
-        yield point(algorithm, weights(plan.law, items, plan.seed), draws, plan.seed, plan.effort)
+        yield point(algorithm, weights(plan.law, items, plan.seed), draws, plan.seed, plan.effort, LEAST_COUNTED)
 
 
 def weights(law: str, items: int, seed: int = 0) -> Tensor:
@@ -79,13 +82,13 @@ def weights(law: str, items: int, seed: int = 0) -> Tensor:
     return values / values.sum()
 
 
-def point(algorithm: str, probs: Tensor, draws: int, seed: int = 0, effort: int = 200_000) -> CostPoint:
-    """Count and time one algorithm: n = `draws` from `probs` (k,)."""
+def point(algorithm: str, probs: Tensor, draws: int, seed: int = 0, effort: int = 200_000, least: int = 1) -> CostPoint:
+    """Count and time one algorithm: n = `draws` from `probs` (k,). The mean of `least` draws where n is smaller."""
     items = len(probs)
     build = draw = None
     counted = 0
     if algorithm in COUNTERS:
-        counted = min(draws, max(1, effort // _weight(algorithm, items)))
+        counted = min(max(draws, least), max(1, effort // _weight(algorithm, items)))
         build, some = COUNTERS[algorithm](probs, counted, torch.Generator().manual_seed(seed))
         draw = round(some * draws / counted)
     numbers = {"direct": 100 * effort, "gumbel": 20 * effort}.get(algorithm, draws * items)

@@ -16,7 +16,7 @@ class CostPoint:
     O(k log k + n) has it) or `multinomial`. None where nothing can be counted (`multinomial` is a closed call).
     `seconds`: building and drawing in vectorised form (`decoding.experiments.batch`), wall clock.
     Where n k is too much to wait for, only `counted` or `timed` draws were run, fewer than n, and the
-    cost of drawing was multiplied by n / that.
+    cost of drawing was multiplied by n / that; for a small n, `counted` is more than n, for a mean.
     """
 
     algorithm: str
