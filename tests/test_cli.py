@@ -84,9 +84,13 @@ def test_a_mistake_is_one_line_and_status_2() -> None:
     ]
 
 
-def test_who_stops_reading_gets_no_stack_trace() -> None:
-    command = [sys.executable, "-m", "decoding", "greedy", *TOY, "--json"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+@pytest.mark.parametrize("more", [[], ["--json"]], ids=["small", "large"])
+def test_who_stops_reading_gets_no_stack_trace(more: list[str]) -> None:
+    """Output that fits the buffer fails when it is flushed, other output before."""
+    command = [sys.executable, "-m", "decoding", "greedy", *TOY, *more]
+    buffered = {**os.environ, "PYTHONUNBUFFERED": ""}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, env=buffered, stdout=pipe, stderr=pipe) as process:
         assert process.stdout is not None and process.stderr is not None
         process.stdout.close()
         assert process.stderr.read() == b""

@@ -207,6 +207,7 @@ def test_a_branch_drops_what_was_forced_after_it() -> None:
     old = sample_settings(forced={1: 10, 5: 50, 9: 90}).plain()
     assert settings_from(old, {5: 7}).forced == {1: 10, 5: 7}
     assert settings_from(old, {0: 7}).forced == {0: 7}
+    assert settings_from(old, {0: 7, 6: 3}).forced == {0: 7, 6: 3}
     assert settings_from(old, {12: 7, 11: 6}).forced == {1: 10, 5: 50, 9: 90, 11: 6, 12: 7}
     assert settings_from(old, {}).forced == settings_from(old).forced == {1: 10, 5: 50, 9: 90}
 

@@ -95,8 +95,7 @@ def _opener(lab: Lab, text: Text) -> Any:
             return
         try:
             run = lab.runs.get(asked["run"])
-            digits = asked.get("step", "0")
-            step = min(int(digits) if digits.isdecimal() else 0, len(run.packed) - 1)
+            step = view.index_of(asked.get("step"), run)
             if lab.kept_logits(run, step) is None:
                 name = run.header.model.name
                 for news in lab.load(name):

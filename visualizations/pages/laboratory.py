@@ -71,8 +71,7 @@ def read(kind: Any, size: Any, typed: Any, seed: Any) -> Source:
 def of_step(lab: Lab, run: str, step: str, seed: int) -> Source:
     """A step of a run, named in an address; raises UserError where the run is no longer here."""
     found = lab.runs.get(run)
-    index = min(int(step) if step.isdecimal() else 0, len(found.packed) - 1)
-    return Source("model", 0, "", seed, found.id, index)
+    return Source("model", 0, "", seed, found.id, view.index_of(step, found))
 
 
 def law_of(lab: Lab, source: Source) -> Law:
@@ -198,7 +197,7 @@ class _Panels:
             panels["race_first"] = view.panel(lab_race_first.lab_race_first_caption(race, at), figure)
         at, frozen = ask.view("frozen", text), self._frozen(source)
         panels["frozen"] = view.panel(lab_frozen.lab_frozen_caption(frozen, at), lab_frozen.lab_frozen(frozen, at))
-        at, topk = ask.view("topk", text), self._topk(source, int(ask.details.get("size", 2)))
+        at, topk = ask.view("topk", text), self._topk(source, _topk_size(ask))
         panels["topk"] = view.panel(lab_topk.lab_topk_caption(topk, at), lab_topk.lab_topk(topk, at))
 
     def _tally(self, source: Source, name: str, amount: int, round_: int, frozen: bool = False) -> Tally:
@@ -241,7 +240,12 @@ def _source(key: str) -> Source:
 
 def _amount(ask: Ask) -> int:
     amount = str(ask.details.get("amount", ""))
-    return int(amount) if amount.isdecimal() and int(amount) in AMOUNTS else AMOUNTS[1]
+    return int(amount) if amount in map(str, AMOUNTS) else AMOUNTS[1]
+
+
+def _topk_size(ask: Ask) -> int:
+    size = str(ask.details.get("size", ""))
+    return int(size) if size in ("1", "2", "3") else 2
 
 
 def _round(ask: Ask) -> int:

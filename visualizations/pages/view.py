@@ -64,6 +64,12 @@ def read_ask(request: str) -> Ask:
     )
 
 
+def index_of(asked: Any, run: Run) -> int:
+    """The step that an address names, within the run; the first where it names none."""
+    text = str(asked)
+    return min(int(text), len(run.packed) - 1) if text.isdecimal() and len(text) < 10 else 0
+
+
 def dumps(value: Any) -> str:
     """JSON text of plain values and numpy arrays."""
     return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY).decode()
