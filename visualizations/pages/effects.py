@@ -115,16 +115,6 @@ def _server(lab: Lab, text: Text) -> list[Any]:
     def sweep(id: str, step: int) -> Effects:
         return sweep_of(lab, id, step)
 
-    def cards(run: Run) -> list[Card]:
-        def stages(heat: float, mass: float) -> tuple[Stage, ...]:
-            return _stages(run, 0, _logits(lab, run, 0), (heat, mass)).stages
-
-        def kept(heat: float, mass: float) -> int:
-            return stages(heat, mass)[-1].kept_count
-
-        hotter = quiz.hotter(lambda heat: _entropy(stages(heat, 1.0)))
-        return [hotter, quiz.kept_when(kept, 2.0, 0.9), quiz.kept_when(kept, 0.0, 1.0)]
-
     def render(request: str) -> dict[str, Any]:
         ask = view.read_ask(request)
         run = lab.runs.get(ask.run)
@@ -151,7 +141,20 @@ def _server(lab: Lab, text: Text) -> list[Any]:
             }
         }
 
-    return view.server(lab, text, render, _sources, cards)
+    return view.server(lab, text, render, _sources, lambda run: cards(lab, run))
+
+
+def cards(lab: Lab, run: Run) -> list[Card]:
+    """Questions about the run's first step."""
+
+    def stages(heat: float, mass: float) -> tuple[Stage, ...]:
+        return _stages(run, 0, _logits(lab, run, 0), (heat, mass)).stages
+
+    hotter = quiz.hotter(lambda heat: _entropy(stages(heat, 1.0)))
+    when = [
+        quiz.kept_when(lambda heat, mass: stages(heat, mass)[-1].kept_count, *at) for at in ((2.0, 0.9), (0.0, 1.0))
+    ]
+    return [hotter, *when]
 
 
 def _sources(panel: str, step: SampleStep) -> list[Any]:
