@@ -74,4 +74,18 @@ def histogram(probs: Tensor, law: Distribution, draws: int, generator: torch.Gen
         counts=shown,
         tail_count=draws - sum(shown),
         total_variation=float((counts / draws - exact).abs().sum() / 2),
+        expected=_expected_variation(exact, draws),
     )
+
+
+def _expected_variation(probs: Tensor, draws: int) -> float:
+    """Mean total variation of `draws` fair draws, exactly: half the sum of E|X/n - p|, X binomial (n, p).
+
+    E|X - np| = 2 v C(n, v) p^v (1 - p)^(n - v + 1) with v = floor(np) + 1 (de Moivre 1730).
+    """
+    p = probs[(probs > 0) & (probs < 1)]
+    n = torch.tensor(float(draws), dtype=torch.float64)
+    v = (n * p).floor() + 1
+    choose = torch.lgamma(n + 1) - torch.lgamma(v + 1) - torch.lgamma(n - v + 1)
+    deviation = 2 * (v.log() + choose + v * p.log() + (n - v + 1) * torch.log1p(-p)).exp()
+    return float(deviation.sum() / n / 2)

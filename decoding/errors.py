@@ -74,6 +74,7 @@ MESSAGES: dict[str, str] = {
     "law_name_twice": "The name {name!r} is there twice: give each item its own.",
     "law_zero": "All weights are 0, so nothing can be drawn: make one larger.",
     "prompt_too_many_characters": "The prompt has {count:,} characters; at most {limit:,} are taken: shorten it.",
+    "law_forgotten": "This address names no law that can be drawn from: choose one at the left and press Show.",
 }
 """Code to English sentence; fields in braces are filled from the error's values."""
 

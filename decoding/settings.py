@@ -15,7 +15,8 @@ from decoding.samplers import SAMPLERS
 TOP_LIMIT = 50
 """Most alternatives recorded per step and law."""
 MAX_NEW_TOKENS = 1_000_000
-MAX_SEED = 2**63 - 1
+MAX_SEED = 2**53 - 1
+"""The largest seed that a browser and JSON keep exactly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ def sample_settings(
 
 
 def check_seed(seed: Any) -> int:
-    """`seed` as an int; raises UserError unless it is a whole number from 0 to 2^63 - 1."""
+    """`seed` as an int; raises UserError unless it is a whole number from 0 to 2^53 - 1."""
     return check_int("seed", seed, 0, MAX_SEED)
 
 

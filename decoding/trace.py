@@ -298,7 +298,8 @@ class Effects:
 class Histogram:
     """`draws` independent draws from one law: how often each token of `law.top` came, and the rest.
 
-    `total_variation`: half the sum of |empirical - exact| over the whole vocabulary.
+    `total_variation`: half the sum of |empirical - exact| over the whole vocabulary; `expected`: its mean
+    for so many fair draws, exactly.
     """
 
     law: Distribution
@@ -306,3 +307,4 @@ class Histogram:
     counts: tuple[int, ...]
     tail_count: int
     total_variation: float
+    expected: float

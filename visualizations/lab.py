@@ -51,7 +51,9 @@ class Lab:
         self._logits: OrderedDict[tuple[str, int], Tensor] = OrderedDict()
 
     def lesson(self, slug: str) -> Run:
-        """The recorded run of a lesson, pinned under its slug."""
+        """The recorded run of a lesson, pinned under its slug; read once."""
+        if (kept := self.runs.pinned(slug)) is not None:
+            return kept
         folder = LESSONS / slug
         run = self.runs.pin(slug, codec.loads((folder / "trace.json").read_bytes(), Trace))
         if (words := folder / "tokenization.json").exists():

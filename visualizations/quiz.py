@@ -35,12 +35,21 @@ def among(values: Sequence[float], right: float) -> int:
 # --- Next token --------------------------------------------------------------------------------------
 
 
+def clear_gap(law: Distribution) -> bool:
+    """Whether the two highest logits are far enough apart, and near enough, to ask about."""
+    return len(law.top) > 1 and all(c.logit is not None for c in law.top[:2]) and 0.5 <= _gap(law) <= 6
+
+
+def _gap(law: Distribution) -> float:
+    return (law.top[0].logit or 0.0) - (law.top[1].logit or 0.0)
+
+
 def times_as_likely(law: Distribution) -> Card:
-    """How a gap between two logits becomes a ratio of probabilities."""
+    """How a gap between two logits becomes a ratio of probabilities; needs a `clear_gap`."""
     first, second = law.top[:2]
 
     def card(text: Text) -> Question:
-        gap = (first.logit or 0.0) - (second.logit or 0.0)
+        gap = _gap(law)
         right = math.exp(gap)
         values = (gap, right, right**2)
         names = {"first": quoted(first.token.text), "second": quoted(second.token.text), "gap": f"{gap:.2f}"}
@@ -70,7 +79,7 @@ def merges_of(word: Word) -> Card:
         right = len(word.merges)
         values = (1, right, len(word.start) + 2) if right != 1 else (1, 3, 5)
         asked = text("quiz.merges", word=quoted(word.text), bytes=len(word.start))
-        because = text("quiz.merges_because", bytes=len(word.start), tokens=word.count, merges=right)
+        because = text("quiz.merges_because", bytes=len(word.start), merges=right)
         return Question(asked, tuple(map(str, values)), values.index(right), because)
 
     return card
@@ -79,21 +88,34 @@ def merges_of(word: Word) -> Card:
 # --- Sampling ----------------------------------------------------------------------------------------
 
 
-def kept_at(step: SampleStep, stage: int, top_p: float) -> Card:
-    """How many tokens a smaller top-p would keep at this step."""
+TOP_P = 0.5
+"""What the cards on sampling lower top-p to, and the uniform they draw with."""
+
+
+def can_lower(step: SampleStep) -> bool:
+    """Whether the step ends with a top-p above `TOP_P` whose answer is among the tokens listed."""
+    last = step.stages[-1]
+    listed = sum(c.prob for c in step.stages[-2].result.top) if len(step.stages) > 1 else 0.0
+    return last.name == "top_p" and last.params["p"] > TOP_P < listed and last.kept_count > 3
+
+
+def lower_top_p(step: SampleStep, where: str) -> Card:
+    """How many tokens a smaller top-p would keep at a step that `can_lower`."""
 
     def card(text: Text) -> Question:
         import torch
 
         from decoding.ranking import nucleus_size
 
-        probs = torch.tensor([c.prob for c in step.stages[stage].result.top], dtype=torch.float64)
-        right = int(nucleus_size(probs.cumsum(0), torch.tensor([top_p], dtype=torch.float64)))
-        values = sorted({max(1, right // 2), right, right + 3, step.stages[-1].kept_count})
-        most = step.stages[stage].result.top[0]
-        because = text("quiz.kept_because", token=quoted(most.token.text), prob=percent(most.prob), kept=right, p=top_p)
-        asked = text("quiz.kept", step=step.position + 1, p=top_p, now=step.stages[-1].kept_count)
-        return Question(asked, tuple(map(str, values)), values.index(right), because)
+        before = step.stages[-2].result.top
+        probs = torch.tensor([c.prob for c in before], dtype=torch.float64)
+        right = int(nucleus_size(probs.cumsum(0), torch.tensor([TOP_P], dtype=torch.float64)))
+        now = step.stages[-1].kept_count
+        values = sorted({max(1, right // 2), right, right + 3, now})
+        names = {"token": quoted(before[0].token.text), "prob": percent(before[0].prob)}
+        because = text("quiz.kept_because", kept=number(right), p=TOP_P, **names)
+        asked = text("quiz.kept", where=text(where), step=step.position + 1, p=TOP_P, now=number(now))
+        return Question(asked, tuple(map(number, values)), values.index(right), because)
 
     return card
 
@@ -112,8 +134,8 @@ def order_matters(text: Text) -> Question:
     return Question(text("quiz.order"), choices, answer, text("quiz.order_because", first=first, last=last))
 
 
-def other_uniform(step: SampleStep, uniform: float) -> Card:
-    """Where another uniform would have landed."""
+def other_uniform(step: SampleStep, where: str, uniform: float = TOP_P) -> Card:
+    """Where another uniform would have landed; the tokens listed must hold more than it, as where `can_lower`."""
     kept = [c for c in step.stages[-1].result.top if c.kept]
 
     def card(text: Text) -> Question:
@@ -122,7 +144,7 @@ def other_uniform(step: SampleStep, uniform: float) -> Card:
         index, draw = direct([c.prob for c in kept], uniform)
         offered = sorted({0, 1, index, min(len(kept) - 1, index + 2)})
         choices = tuple(quoted(kept[i].token.text) for i in offered)
-        asked = text("quiz.uniform", step=step.position + 1, u=uniform)
+        asked = text("quiz.uniform", where=text(where), step=step.position + 1, u=uniform)
         names = {"token": quoted(kept[index].token.text), "low": f"{draw.low:.2f}", "high": f"{draw.high:.2f}"}
         return Question(asked, choices, offered.index(index), text("quiz.uniform_because", u=uniform, **names))
 
@@ -150,12 +172,11 @@ def kept_when(kept: Callable[[float, float], int], temperature: float, top_p: fl
     """How many tokens top-p keeps at some temperature."""
 
     def card(text: Text) -> Question:
-        right = kept(temperature, top_p)
-        values = (3, 300, 30_000) if temperature > 0 else (0, 1, 49_152)
+        right, all_ = kept(temperature, top_p), kept(1.0, 1.0)
+        values = sorted({max(1, right // 20), right, min(all_, right * 20), all_})
         names = {"t": f"{temperature:g}", "p": f"{top_p:g}"}
         because = text("quiz.when_zero" if temperature == 0 else "quiz.when_because", kept=number(right), **names)
-        choices = tuple(text("quiz.about", count=number(v)) if temperature > 0 else number(v) for v in values)
-        return Question(text("quiz.when", **names), choices, among(values, right), because)
+        return Question(text("quiz.when", **names), tuple(map(number, values)), values.index(right), because)
 
     return card
 

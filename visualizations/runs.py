@@ -92,6 +92,10 @@ class Runs:
         self._pinned[id] = run
         return run
 
+    def pinned(self, id: str) -> Run | None:
+        """The recorded run of this name, where it has been read."""
+        return self._pinned.get(id)
+
     def get(self, id: Any) -> Run:
         """The run; raises UserError where it is no longer (or never was) here."""
         with self._lock:

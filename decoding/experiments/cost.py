@@ -145,13 +145,14 @@ def _count_direct(probs: Tensor, draws: int, generator: Generator) -> tuple[int,
 
 
 def _count_binary(probs: Tensor, draws: int, generator: Generator) -> tuple[int, int]:
-    """The running sums made; those that the searches probe."""
-    sums = samplers.cumulate(probs)
+    """The probabilities read and the running sums made of them; the sums that the searches probe."""
+    read = Counted(probs.tolist())
+    sums = samplers.cumulate(list(read))
     given, recorded = Counted(sums.tolist()), 0
     for uniform in _uniforms(generator, draws):
         index, _ = samplers.binary_search(given, uniform)
         recorded += 2 if index else 1  # the ends of the interval, read for the record and not for the search
-    return len(sums), given.reads - recorded
+    return read.reads + len(sums), given.reads - recorded
 
 
 def _count_alias(probs: Tensor, draws: int, generator: Generator) -> tuple[int, int]:

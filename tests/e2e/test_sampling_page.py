@@ -103,6 +103,7 @@ def test_a_click_on_another_candidate_branches(browse: Opener) -> None:
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 4 + 24 * 1.5)  # the second row
     finished(page, before)
     assert text(page).startswith("We ")
+    expect(page.locator(".lab-where")).to_have_text(re.compile("step 1 of"))
     page.locator(".lab-token").first.click()
     settled(page)
     expect(page.locator("[data-panel=draw] .lab-text")).to_contain_text("You chose")

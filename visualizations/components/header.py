@@ -13,6 +13,8 @@ from visualizations.text import LANGS, Lang, Text
 _JS = """
 const button = element.querySelector("button");
 button.addEventListener("click", () => window.LabTheme.toggle());
+const here = element.querySelector("nav a[aria-current]"), nav = here.closest("nav");
+nav.scrollLeft = here.offsetLeft - (nav.clientWidth - here.offsetWidth) / 2;
 """
 
 _HALF_DISC = (

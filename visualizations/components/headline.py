@@ -7,6 +7,13 @@ from typing import Any
 
 import gradio as gr
 
+_JS = """
+element.querySelector(".lab-jump")?.addEventListener("click", (event) => {
+  event.preventDefault(); // the document's base is the site's root, where a bare #address would lead
+  document.getElementById("lab-controls")?.scrollIntoView();
+});
+"""
+
 
 class Headline(gr.HTML):
     """Static words of ours."""
@@ -21,12 +28,11 @@ class Headline(gr.HTML):
         **options: Any,
     ) -> None:
         if html_template is None:
-            html_template = (
-                f'<div class="lab-headline"><h1>{escape(question)}</h1><p>{escape(sentence)}</p>'
-                f'<a class="lab-jump" href="#lab-controls">{escape(jump)}</a></div>'
+            html_template = f'<div class="lab-headline"><h1>{escape(question)}</h1><p>{escape(sentence)}</p>' + (
+                f'<a class="lab-jump" href="#lab-controls">{escape(jump)}</a></div>' if jump else "</div>"
             )
         options.setdefault("apply_default_css", False)
-        super().__init__(value="", html_template=html_template, js_on_load=None, **options)
+        super().__init__(value="", html_template=html_template, js_on_load=_JS, **options)
 
     def get_block_name(self) -> str:
         """The front end knows it as an HTML component."""

@@ -104,16 +104,18 @@ function choices() {
 async function quiz() {
   const box = part("quiz-cards");
   if (!box) return;
-  const reply = JSON.parse(await server.quiz(JSON.stringify({ run: state.run })));
+  const { run } = state;
+  const reply = JSON.parse(await server.quiz(JSON.stringify({ run })));
+  if (run !== state.run) return;
   if (reply.message) return text(box, reply.message);
-  box.replaceChildren(...reply.cards.map((card, index) => quizCard(card, index)));
+  box.replaceChildren(...reply.cards.map((card, index) => quizCard(run, card, index)));
 }
 
-function quizCard(card, index) {
+function quizCard(run, card, index) {
   const answer = el("p", { class: "lab-answer", role: "status" });
   const buttons = card.choices.map((choice, number) => el("button", { type: "button", class: "lab-plain", onclick: () => guess(number) }, choice));
   async function guess(number) {
-    const reply = JSON.parse(await server.quiz(JSON.stringify({ run: state.run, panel: String(index), step: number })));
+    const reply = JSON.parse(await server.quiz(JSON.stringify({ run, panel: String(index), step: number })));
     if (reply.message) return text(answer, reply.message);
     buttons.forEach((button, i) => {
       button.disabled = true;

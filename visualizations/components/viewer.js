@@ -29,7 +29,7 @@ function show(value) {
     state.follow = value.step === undefined;
     state.step = 0;
   }
-  if (value.step !== undefined && !state.follow) state.step = value.step;
+  if (other && value.step !== undefined) state.step = value.step;
   state.toEnd = value.step === -1; // how many steps there are is known with the first picture
   if (state.follow) state.step = Math.max(0, state.count - 1);
   state.step = Math.max(0, Math.min(state.step, state.count - 1));
@@ -107,7 +107,8 @@ function player() {
   slider.value = state.step + 1;
   slider.disabled = count === 0;
   fillTrack(slider);
-  const where = count ? fill(words.step, { step: state.step + 1, count }) : words.no_step;
+  const zero = Number(root.dataset.zero); // 1 where the first picture is the one before anything happened
+  const where = count ? fill(words.step, { step: state.step + 1 - zero, count: count - zero }) : words.no_step;
   slider.setAttribute("aria-valuetext", where);
   text(part("where"), where);
   part("previous").disabled = state.step <= 0;
@@ -162,10 +163,12 @@ async function render() {
   try {
     while (element.isConnected) {
       const serial = wanted;
-      const reply = JSON.parse(await server.render(JSON.stringify(wish())));
+      const asked = wish();
+      const reply = JSON.parse(await server.render(JSON.stringify(asked)));
+      if (asked.run !== state.run) continue;
       if (reply.message) message(reply.message);
       else await paint(reply);
-      if (serial === wanted) break;
+      if (serial === wanted && (reply.message || !moved(asked.widths))) break;
     }
   } catch (error) {
     message(words.lost);
@@ -176,9 +179,14 @@ async function render() {
   }
 }
 
+const figures = () => [...element.querySelectorAll(".lab-figure")];
+
+// Whether a figure's room changed while it was being drawn, as it does while the page settles.
+const moved = (widths) => figures().some((div) => div.clientWidth && Math.abs(div.clientWidth - widths[div.dataset.panel]) > 8);
+
 function wish() {
   const widths = {};
-  element.querySelectorAll(".lab-figure").forEach((div) => (widths[div.dataset.panel] = Math.round(div.clientWidth)));
+  figures().forEach((div) => (widths[div.dataset.panel] = Math.round(div.clientWidth)));
   return { run: state.run, step: state.step, theme: theme(), widths, sliders: state.sliders, details: state.details };
 }
 
@@ -240,7 +248,7 @@ async function code(details) {
 
 // The whole run as a JSON file, named by Python.
 async function save() {
-  const reply = JSON.parse(await server.save(JSON.stringify({ run: state.run })));
+  const reply = JSON.parse(await server.save(JSON.stringify(wish())));
   if (reply.message) return message(reply.message);
   const url = URL.createObjectURL(new Blob([reply.json], { type: "application/json" }));
   el("a", { href: url, download: reply.name }).click();

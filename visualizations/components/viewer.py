@@ -107,7 +107,8 @@ def _template(text: Text, panels: Sequence[Panel], parts: Sequence[str], control
     bar = made.pop("player", "") + _controls(controls) + made.pop("draw_button", "") + made.pop("again_button", "")
     branches, below = made.pop("branches", ""), made.pop("joined", "") + made.pop("quiz", "")
     return (
-        f'<div class="lab-viewer" data-words="{escape(json.dumps(words, ensure_ascii=False))}" lang="{text.lang}">'
+        f'<div class="lab-viewer" data-zero="{int("again_button" in parts)}" '
+        f'data-words="{escape(json.dumps(words, ensure_ascii=False))}" lang="{text.lang}">'
         '<div class="lab-message" role="status" hidden><span class="lab-message-text"></span>'
         '<progress class="lab-progress" max="1" hidden></progress></div>'
         + "".join(made.values())
@@ -174,7 +175,8 @@ def _slider(slider: ViewSlider) -> str:
 
 
 def _strip(text: Text) -> str:
-    return f'<div class="lab-strip" role="group" aria-label="{escape(text("viewer.tokens"))}"></div>'
+    strip = f'<div class="lab-strip" role="group" aria-label="{escape(text("viewer.tokens"))}"></div>'
+    return f'{strip}<p class="lab-small lab-help">{escape(text("viewer.tokens_help"))}</p>'
 
 
 def _player(text: Text) -> str:
@@ -202,7 +204,8 @@ def _branches(text: Text) -> str:
 
 
 def _chips(text: Text) -> str:
-    return f'<div class="lab-chips" role="group" aria-label="{escape(text("viewer.chips"))}"></div>'
+    chips = f'<div class="lab-chips" role="group" aria-label="{escape(text("viewer.chips"))}"></div>'
+    return f'{chips}<p class="lab-small lab-help">{escape(text("viewer.chips_help"))}</p>'
 
 
 def _joined(text: Text) -> str:

@@ -60,7 +60,7 @@ def _row(fate: Fate, chosen: bool, told: Story) -> Row:
     return Row(
         label=token_label(fate.token.text, table.label_limit(view)),
         prob=fate.prob,
-        amount=percent_label(fate.prob),
+        amount=percent_label(fate.prob) if fate.kept else f"({percent_label(fate.prob)})",
         hover=told.hover(fate.token),
         id=fate.token.id,
         state="kept" if fate.kept else "cut",
@@ -77,7 +77,7 @@ def _rest(stages: Sequence[Stage], shown: Sequence[int], view: View) -> list[Row
     values = {"count": number(rest.count), "kept": number(rest.kept), "mass": amount}
     if not rest.kept:
         note, hover = view.text("rows.all_cut"), view.text("hover.others_cut", **values)
-        return [Row(label, rest.mass, amount, hover, state="cut", note=note)]
+        return [Row(label, rest.mass, f"({amount})", hover, state="cut", note=note)]
     note = view.text("rows.some_kept", **values) if rest.kept < rest.count else ""
     return [Row(label, rest.mass, amount, view.text("hover.others", **values), state="rest", note=note)]
 
@@ -97,6 +97,8 @@ def bars_caption(step: SampleStep, view: View, stage: int = -1) -> Caption:
         parts = [text("bars.drawn_cut", token=token, model=percent(step.model_prob))]
     parts.append(_kept_sentence(stages, view))
     parts.append(text("entropy", bits=f"{last.result.entropy:.2f}"))
+    if last.kept_count < stages[0].kept_count:
+        parts.append(text("bars.brackets"))
     return caption(_title(step.position, stages, view), parts, view)
 
 

@@ -84,5 +84,6 @@ def histogram_caption(found: Histogram, view: View) -> Caption:
         best, count = max(zip(found.law.top, found.counts, strict=True), key=lambda pair: pair[0].prob)
         values = {"count": number(count), "share": percent(count / found.draws), "prob": percent(best.prob)}
         parts.append(view.text("histogram.best", token=quoted(best.token.text), **values))
-    parts.append(view.text("histogram.distance", distance=percent(found.total_variation)))
+    distances = {"distance": percent(found.total_variation), "expected": percent(found.expected)}
+    parts.append(view.text("histogram.distance", draws=number(found.draws), **distances))
     return caption(view.text("histogram.title", draws=number(found.draws)), parts, view)

@@ -62,7 +62,7 @@ def cut(law: Law, index: int, limit: int, view: View) -> str:
     text = plain(law, index, view)
     if cells(text) > limit and is_rest(law, index):
         return "⋯"
-    return short(text, max(1, limit))
+    return short(text.lstrip("␣") or text, max(1, limit)) if cells(text) > limit else text
 
 
 def item(law: Law, index: int, limit: int, view: View) -> str:

@@ -23,7 +23,9 @@ def fit_sentences(fit: Fit, view: View, pooled: str = "lab.fit.pooled") -> list[
     if not fit.degrees:
         return [view.text("lab.fit.nothing")]
     key = "lab.fit.doubt" if fit.p_value < 0.001 else "lab.fit.fair"
-    sentences = [view.text(key, runs=in_runs(fit.p_value, view), statistic=f"{fit.statistic:.1f}", degrees=fit.degrees)]
+    sentences = [
+        view.text(key, runs=in_runs(fit.p_value, view), statistic=f"{fit.statistic:,.1f}", degrees=fit.degrees)
+    ]
     if fit.pooled > 1:
         sentences.append(view.text(pooled, pooled=number(fit.pooled)))
     return sentences

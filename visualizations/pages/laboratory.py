@@ -13,6 +13,7 @@ from decoding import codec
 from decoding.errors import UserError
 from decoding.experiments.cost_values import CostTable
 from decoding.experiments.values import Law, Play, Tally
+from decoding.trace import SCHEMA
 from visualizations import quiz
 from visualizations.figures import (
     lab_alias_build,
@@ -57,14 +58,18 @@ class Source:
         return orjson.dumps(asdict(self)).decode()
 
 
-def read(kind: Any, size: Any, typed: Any, seed: Any) -> Source:
-    """The controls' values, checked."""
+RECORDED_STEP = (sampling.LESSON, sampling.FIRST_STEP)
+"""The model's step that is drawn from where the address names no other."""
+
+
+def read(kind: Any, size: Any, typed: Any, seed: Any, origin: Any = RECORDED_STEP) -> Source:
+    """The controls' values, checked; `origin`: run and step of the model's law."""
     from decoding.settings import check_seed
 
     number = int(seed) if isinstance(seed, (int, float)) and float(seed).is_integer() else seed
     check_seed(number)
     if kind == "model":
-        return Source(kind, 0, "", number, sampling.LESSON, sampling.FIRST_STEP)
+        return Source(kind, 0, "", number, str(origin[0]), int(origin[1]))
     return Source(str(kind), int(size), str(typed or "") if kind == "typed" else "", number)
 
 
@@ -109,8 +114,13 @@ def server(lab: Lab, text: Text, samplers: Sequence[str]) -> list[Callable[[str]
 
     def save(request: str) -> dict[str, Any]:
         ask = view.read_ask(request)
-        tallies = [make.tally(_source(ask.run), name, _amount(ask), _round(ask)) for name in samplers]
-        return {"name": "decoding-lab-samplers.json", "json": codec.dumps(tallies)}
+        saved = {
+            "schema": SCHEMA,
+            "source": asdict(_source(ask.run)),
+            "round": _round(ask),
+            "tallies": list(make.tallies(ask).values()),
+        }
+        return {"name": "decoding-lab-samplers.json", "json": codec.dumps(saved)}
 
     named: Mapping[str, Any] = {"render": render, "code": code, "quiz": quiz_, "save": save}
     return [view.answering(text, answer, name) for name, answer in named.items()]
@@ -139,24 +149,29 @@ class _Panels:
             at, moment = ask.view(f"play_{name}", text), ask.step
             figure = lab_play.lab_play(play, law, at, moment)
             panels[f"play_{name}"] = view.panel(lab_play.lab_play_caption(play, law, at, moment), figure)
-        frozen = ask.details.get("noise") == "frozen"
-        tallies = {
-            name: self.tally(source, name, _amount(ask), round_, frozen and name == "gumbel") for name in self._samplers
-        }
+        tallies = self.tallies(ask)
         scale = lab_tally.tally_scale(*tallies.values())
         for name, found in tallies.items():
             at = ask.view(f"tally_{name}", text)
             figure = lab_tally.lab_tally(found, at, scale)
             panels[f"tally_{name}"] = view.panel(lab_tally.lab_tally_caption(found, at), figure)
-        at, curves = ask.view("convergence", text), self._convergence(source, round_)
-        panels["convergence"] = view.panel(
-            lab_convergence.lab_convergence_caption(curves, at), lab_convergence.lab_convergence(curves, at)
-        )
+        panels["convergence"] = None
+        if sum(prob > 0 for prob in law.probs) > 1:  # with one possible item there is no distance to shrink
+            at, curves = ask.view("convergence", text), self._convergence(source, round_)
+            panels["convergence"] = view.panel(
+                lab_convergence.lab_convergence_caption(curves, at), lab_convergence.lab_convergence(curves, at)
+            )
         limits = self._table(panels, ask, text, law)
         self._cost(panels, ask, text)
         self._proof(panels, ask, text, source)
         count = max(lab_play.play_length(play) for play in plays.values())
         return {"panels": panels, "count": count, "limits": limits}
+
+    def tallies(self, ask: Ask) -> dict[str, Tally]:
+        """Many draws by each sampler, as many and with the noise that were asked for."""
+        source, amount, round_ = _source(ask.run), _amount(ask), _round(ask)
+        frozen = ask.details.get("noise") == "frozen"
+        return {name: self.tally(source, name, amount, round_, frozen and name == "gumbel") for name in self._samplers}
 
     def _plays(self, source: Source, round_: int) -> dict[str, Play]:
         """One draw by each sampler, from the same stream of uniforms."""
@@ -183,18 +198,18 @@ class _Panels:
         at, table = ask.view("cost", text), _cost_table(self._lab, str(ask.details.get("measured", RECORDED)))
         against = "n" if ask.details.get("against") == "n" else "k"
         what = "seconds" if ask.details.get("what") == "seconds" else "operations"
-        panels["cost"] = view.panel(
-            lab_cost.lab_cost_caption(table, at, against, what), lab_cost.lab_cost(table, at, against, what)
-        )
+        caption = lab_cost.lab_cost_caption(table, at, against, what)
+        where = "samplers.recorded_on" if table is recorded_cost() else "samplers.measured_on"
+        caption["text"] += text("join") + text(where, machine=table.machine, threads=table.threads)
+        panels["cost"] = view.panel(caption, lab_cost.lab_cost(table, at, against, what))
 
     def _proof(self, panels: dict[str, Any], ask: Ask, text: Text, source: Source) -> None:
-        weights = tuple(ask.slider(f"weight_{name}", 1.0, 0, 5) for name in "abc")
-        if any(weights):
-            race, at = self._race(weights, source.seed), ask.view("race", text)
-            panels["race"] = view.panel(lab_race.lab_race_caption(race, at), lab_race.lab_race(race, at))
-            at = ask.view("race_first", text)
-            figure = lab_race_first.lab_race_first(race, at)
-            panels["race_first"] = view.panel(lab_race_first.lab_race_first_caption(race, at), figure)
+        weights = tuple(ask.slider(f"weight_{name}", 1.0, 0.1, 5) for name in "abc")
+        race, at = self._race(weights, source.seed), ask.view("race", text)
+        panels["race"] = view.panel(lab_race.lab_race_caption(race, at), lab_race.lab_race(race, at))
+        at = ask.view("race_first", text)
+        figure = lab_race_first.lab_race_first(race, at)
+        panels["race_first"] = view.panel(lab_race_first.lab_race_first_caption(race, at), figure)
         at, frozen = ask.view("frozen", text), self._frozen(source)
         panels["frozen"] = view.panel(lab_frozen.lab_frozen_caption(frozen, at), lab_frozen.lab_frozen(frozen, at))
         at, topk = ask.view("topk", text), self._topk(source, _topk_size(ask))
@@ -235,7 +250,7 @@ def _source(key: str) -> Source:
     try:
         return Source(**orjson.loads(key))
     except (orjson.JSONDecodeError, TypeError):
-        raise UserError("run_forgotten") from None
+        raise UserError("law_forgotten") from None
 
 
 def _amount(ask: Ask) -> int:

@@ -114,7 +114,7 @@ def _server(lab: Lab, text: Text) -> list[Any]:
             "merges": merges(words, text, opened),
         }
 
-    return view.server(lab, text, render, sources, cards)
+    return view.server(lab, text, render, sources, lambda run: cards(lab, run))
 
 
 def chips(words: Tokenization, text: Text, opened: Any) -> list[dict[str, Any]]:
@@ -160,9 +160,10 @@ def _word(word: Word, text: Text) -> dict[str, Any]:
     return {"title": title, "text": text("next_token.merges_text"), "lines": lines}
 
 
-def cards(run: Run) -> list[Card]:
-    """Questions about the prompt and its logits."""
-    asked: list[Card] = [quiz.times_as_likely(run.step(0).stages[0].result), quiz.shifted]
-    words = run.tokenization.words if run.tokenization else ()
-    merged = [word for word in words if word.merges]
-    return [*asked, quiz.merges_of(max(merged, key=lambda word: len(word.merges)))] if merged else asked
+def cards(lab: Lab, run: Run) -> list[Card]:
+    """Questions about the prompt and its logits; about the recorded prompt where this one has nothing to ask."""
+    runs = (run, lab.lesson(LESSON))
+    law = next(law for law in (each.step(0).stages[0].result for each in runs) if quiz.clear_gap(law))
+    words = [word for each in runs if each.tokenization for word in each.tokenization.words]
+    merged = [word for word in words if word.count == 1 and len(word.merges) > 1]
+    return [quiz.times_as_likely(law), quiz.shifted, quiz.merges_of(merged[0])]

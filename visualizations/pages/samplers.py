@@ -40,7 +40,8 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
             kind = gr.Radio(choices, value="zipf", label=text("samplers.law"))
             size = gr.Slider(2, 12, value=SIZE, step=1, label=text("samplers.size"))
             typed = gr.Textbox("a:5 b:3 c:2", label=text("samplers.typed"), info=text("samplers.typed_help"))
-            seed = gr.Number(SEED, label=text("controls.seed"), precision=0)
+            seed = gr.Number(SEED, label=text("controls.seed"))
+            origin = gr.State(laboratory.RECORDED_STEP)
             show = gr.Button(text("samplers.show"), variant="primary", elem_classes="lab-run")
         with gr.Column(elem_classes="lab-main"):
             Headline(text("samplers.question"), text("samplers.sentence"), text("controls.jump"))
@@ -53,28 +54,31 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
                 server_functions=laboratory.server(lab, text, SAMPLERS),
                 elem_id="viewer",
             )
-    asked = [kind, size, typed, seed]
+    asked = [kind, size, typed, seed, origin]
     shower = _shower(lab, text)
-    gr.on([show.click, kind.change, size.release, typed.submit], shower, asked, viewer, show_progress="hidden")
-    page.load(_opener(lab, text), None, [kind, viewer], show_progress="hidden")
+    gr.on([show.click, kind.input, size.release], shower, asked, viewer, show_progress="hidden")
+    typed.input(lambda: "typed", None, kind, show_progress="hidden", queue=False)
+    chosen = typed.submit(lambda: "typed", None, kind, show_progress="hidden")
+    chosen.then(shower, asked, viewer, show_progress="hidden")
+    page.load(_opener(lab, text), None, [kind, origin, viewer], show_progress="hidden")
     viewer.measure(_measurer(lab, text), None, viewer, **controls.QUEUED)
 
 
 def _controls(text: Text) -> tuple[ViewSlider | ViewChoice, ...]:
     amounts = tuple((str(n), f"{n:,}") for n in laboratory.AMOUNTS)
-    against = (("k", text("samplers.against_k")), ("n", text("samplers.against_n")))
+    against = (("n", text("samplers.against_n")), ("k", text("samplers.against_k")))
     what = (("operations", text("samplers.operations")), ("seconds", text("samplers.seconds")))
     noise = (("fresh", text("samplers.fresh")), ("frozen", text("samplers.frozen")))
     sizes = (("1", "1"), ("2", "2"), ("3", "3"))
     weights = [
-        ViewSlider(f"weight_{name}", text("samplers.weight", name=name.upper()), 0, 5, 0.1, value, 1, "race")
+        ViewSlider(f"weight_{name}", text("samplers.weight", name=name.upper()), 0.1, 5, 0.1, value, 1, "race")
         for name, value in (("a", 1.0), ("b", 2.0), ("c", 0.5))
     ]
     return (
         ViewChoice("amount", text("samplers.amount"), amounts, "1000", "many"),
         ViewChoice("noise", text("samplers.noise"), noise, "fresh", "many"),
         ViewSlider("state", text("samplers.state"), 0, 1, 1, 0, 0, "alias_build"),
-        ViewChoice("against", text("samplers.against"), against, "k", "cost"),
+        ViewChoice("against", text("samplers.against"), against, "n", "cost"),
         ViewChoice("what", text("samplers.what"), what, "operations", "cost"),
         *weights,
         ViewChoice("size", text("samplers.topk_size"), sizes, "2", "topk"),
@@ -84,9 +88,9 @@ def _controls(text: Text) -> tuple[ViewSlider | ViewChoice, ...]:
 def _shower(lab: Lab, text: Text) -> Any:
     """The law that the controls ask for."""
 
-    def show(kind: str, size: Any, typed: str, seed: Any) -> str:
+    def show(kind: str, size: Any, typed: str, seed: Any, origin: Any) -> str:
         try:
-            return view.dumps(laboratory.shown(lab, text, laboratory.read(kind, size, typed, seed)))
+            return view.dumps(laboratory.shown(lab, text, laboratory.read(kind, size, typed, seed, origin)))
         except Exception as error:
             return view.trouble(text, error)
 
@@ -96,15 +100,15 @@ def _shower(lab: Lab, text: Text) -> Any:
 def _opener(lab: Lab, text: Text) -> Any:
     """The address names a step of a run: its law is drawn from."""
 
-    def start(request: gr.Request) -> tuple[Any, Any]:
+    def start(request: gr.Request) -> tuple[Any, Any, Any]:
         asked = dict(request.query_params)
         if "run" not in asked:
-            return gr.skip(), gr.skip()
+            return gr.skip(), gr.skip(), gr.skip()
         try:
             source = laboratory.of_step(lab, asked["run"], asked.get("step", "0"), SEED)
-            return gr.skip(), view.dumps(laboratory.shown(lab, text, source))
+            return "model", (source.run, source.step), view.dumps(laboratory.shown(lab, text, source))
         except Exception as error:
-            return gr.skip(), view.trouble(text, error)
+            return gr.skip(), gr.skip(), view.trouble(text, error)
 
     return start
 

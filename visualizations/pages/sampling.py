@@ -83,7 +83,7 @@ def _server(lab: Lab, text: Text) -> list[Any]:
             }
         }
 
-    return view.server(lab, text, render, sources, cards)
+    return view.server(lab, text, render, sources, lambda run: cards(lab, run))
 
 
 def _runner(lab: Lab, text: Text) -> Any:
@@ -123,13 +123,16 @@ def _brancher(lab: Lab, text: Text) -> Any:
             header = api.prepare(loaded, old.prompt.text, settings, old.seed, old.prompt.template)
             return lab.runs.branch(parent, at, header), settings
 
-        yield from running(lab, text, name, make)
+        yield from running(lab, text, name, make, step=at)
 
     return branch
 
 
-def running(lab: Lab, text: Text, model: str, make: Any) -> Iterator[str]:
-    """Load the model where needed, start the run that `make` prepares, and show it token by token."""
+def running(lab: Lab, text: Text, model: str, make: Any, step: int | None = None) -> Iterator[str]:
+    """Load the model where needed, start the run that `make` prepares, and show it token by token.
+
+    The viewer follows the newest token, or stays at `step`.
+    """
     try:
         for news in lab.load(model):
             yield view.loading(text, model, news)
@@ -138,8 +141,8 @@ def running(lab: Lab, text: Text, model: str, make: Any) -> Iterator[str]:
         yield view.dumps({"message": "", "running": True})
         for _ in lab.run(loaded, run, settings):
             run.text = loaded.decode(run.token_ids())
-            yield view.dumps({**view.shown(lab, text, run, running=True), "message": ""})
-        yield view.dumps({**view.shown(lab, text, run), "message": "", "done": True})
+            yield view.dumps({**view.shown(lab, text, run, running=True, step=step), "message": ""})
+        yield view.dumps({**view.shown(lab, text, run, step=step), "message": "", "done": True})
     except Exception as error:
         yield view.trouble(text, error)
 
@@ -164,10 +167,11 @@ def sources(panel: str, step: SampleStep) -> list[Any]:
     return [observe.law, observe.distribution]
 
 
-def cards(run: Run) -> list[Card]:
-    """Questions about the run's first step with a real choice."""
-    steps = [run.step(index) for index in range(len(run.packed))]
-    open_ = [step for step in steps if 3 <= step.stages[-1].kept_count <= 50] or steps
-    step = open_[min(1, len(open_) - 1)]
-    stage = max(i for i, each in enumerate(step.stages) if each.name in ("model", "temperature"))
-    return [quiz.kept_at(step, stage, 0.5), quiz.order_matters, quiz.other_uniform(step, 0.5)]
+def cards(lab: Lab, run: Run) -> list[Card]:
+    """Questions about a step with a real choice: of this run, or of the recorded one where it has none."""
+    for found, where in ((run, "quiz.this_run"), (lab.lesson(LESSON), "quiz.recorded_run")):
+        open_ = [step for step in map(found.step, range(len(found.packed))) if quiz.can_lower(step)]
+        if open_:
+            step = next((step for step in open_ if step.position >= FIRST_STEP), open_[0])
+            return [quiz.lower_top_p(step, where), quiz.order_matters, quiz.other_uniform(step, where)]
+    return [quiz.order_matters]

@@ -129,7 +129,8 @@ def ask_quiz(ask: Ask, cards: Sequence[Card], text: Text) -> dict[str, Any]:
     if not ask.panel:
         asked = [card(text) for card in cards]
         return {"cards": [{"question": each.ask, "choices": each.choices} for each in asked]}
-    question: Question = cards[int(ask.panel)](text)
+    index = int(ask.panel) if ask.panel in map(str, range(len(cards))) else 0
+    question: Question = cards[index](text)
     right = ask.step == question.answer
     word = text("quiz.right") if right else text("quiz.wrong")
     return {"answer": question.answer, "verdict": word, "because": question.because}

@@ -48,4 +48,5 @@ ERRORS: dict[str, str] = {
     "law_name_twice": "名称 {name!r} 出现了两次：请给每一项不同的名称。",
     "law_zero": "所有权重都是 0，没有可抽取的项：请增大其中一个。",
     "prompt_too_many_characters": "提示词有 {count:,} 个字符，最多 {limit:,} 个：请缩短提示词。",
+    "law_forgotten": "这个地址里没有可以抽的分布：请在左边选一个，再按“显示”。",
 }

@@ -22,7 +22,8 @@ FIGURES: dict[str, tuple[str, str]] = {
     "join": (" ", ""),
     "list.comma": (", ", "、"),
     "list.last": ("{first} and {last}", "{first}和{last}"),
-    "entropy": ("Entropy {bits} bits.", "熵为 {bits} 比特。"),
+    "entropy": ("Entropy, how open the choice is: {bits} bits.", "熵（选择有多不确定）为 {bits} 比特。"),
+    "bars.brackets": ("In brackets: what a cut token had before the cut.", "括号里是被切掉的词元在切掉之前的概率。"),
     "hover.token": ("id {id} · bytes {bytes}", "编号 {id} · 字节 {bytes}"),
     "hover.stage": ("{name}: {prob}, logit {logit}", "{name}：{prob}，logit {logit}"),
     "hover.removed": ("{name}: ✕ cut", "{name}：✕ 去掉"),
@@ -200,7 +201,7 @@ FIGURES: dict[str, tuple[str, str]] = {
     "logits.rest": ("The other {count} tokens share {mass}.", "其余 {count} 个词元共占 {mass}。"),
     "curves.temperature": ("temperature T", "温度 T"),
     "curves.cursor": ("T = {t}", "T = {t}"),
-    "temperature.title": ("Probability against temperature", "概率随温度的变化"),
+    "temperature.title": ("Probability against temperature, before top-p", "概率随温度的变化（top-p 之前）"),
     "temperature.now": (
         "At T = {t}, {token} has {prob}; at T = 1 it has {own}.",
         "T = {t} 时，{token}的概率为 {prob}；T = 1 时为 {own}。",
@@ -209,7 +210,7 @@ FIGURES: dict[str, tuple[str, str]] = {
         "Below 1 the distribution sharpens towards the most likely token, above 1 it flattens. The order of the tokens never changes.",
         "T 小于 1，分布变尖，概率集中到最可能的词元；T 大于 1，分布变平。词元的先后次序始终不变。",
     ),
-    "entropy.title": ("Entropy against temperature", "熵随温度的变化"),
+    "entropy.title": ("Entropy against temperature, before top-p", "熵随温度的变化（top-p 之前）"),
     "entropy.axis": ("entropy, bits", "熵（比特）"),
     "entropy.value": ("{bits} bits", "{bits} 比特"),
     "entropy.most": ("all {count} equally likely: {bits} bits", "{count} 个等可能：{bits} 比特"),
@@ -248,8 +249,9 @@ FIGURES: dict[str, tuple[str, str]] = {
         "{token}出现 {count} 次，占 {share}；理论值为 {prob}。",
     ),
     "histogram.distance": (
-        "Total variation {distance}: this share of the draws would have to move for the two to agree. With n draws it shrinks like 1/√n.",
-        "总变差距离为 {distance}：要使二者一致，需要改动这么大比例的抽样结果。抽 n 次，它大约按 1/√n 缩小。",
+        "Total variation {distance}: this share of the draws would have to move for the two to agree. For {draws} fair "
+        "draws from this distribution {expected} is expected; it shrinks as 1/√n.",
+        "总变差 {distance}：要让两者一致，得移动这么大比例的抽样。从这个分布公平地抽 {draws} 次，平均就有 {expected}；次数越多越小，按 1/√n。",
     ),
     "histogram.hover": ("drawn {count} times, {share}<br>exact {prob}", "抽中 {count} 次，占 {share}<br>理论值 {prob}"),
 }

@@ -76,6 +76,16 @@ PAGES: dict[str, tuple[str, str]] = {
     "viewer.position": ("Step", "步骤"),
     "viewer.tokens": ("Generated tokens", "生成的词元"),
     "viewer.chips": ("Tokens of the prompt", "提示词的词元"),
+    "viewer.tokens_help": (
+        "␣ is a space. The stronger the blue, the more probable the token. Choose a token to see its step; choose a bar "
+        "below to go on from that token instead.",
+        "␣ 是空格。蓝色越深，概率越大。点词元，看它那一步；点下面的条，就改用那个词元往下走。",
+    ),
+    "viewer.chips_help": (
+        "Each token with its id in the vocabulary and its bytes; ␣ is a space. Choose one to see how it was merged. "
+        "Choose a bar below to write that token.",
+        "每个词元下面是它在词表里的编号和字节；␣ 是空格。点一个，看它怎样合并而来。点下面的条，就把那个词元写上去。",
+    ),
     "viewer.joined": ("Text", "文本"),
     "viewer.branches": ("Branches", "分支"),
     "viewer.first_run": ("first run", "最初的运行"),
@@ -127,9 +137,9 @@ PAGES: dict[str, tuple[str, str]] = {
     "samplers.nav": ("Samplers", "采样方法"),
     "samplers.question": ("Four ways to draw from the same law", "同一个分布，四种抽法"),
     "samplers.sentence": (
-        "All four give every item its exact share. They differ in what they do for it. Watch one draw slowly, then "
-        "many at once, and count the work.",
-        "四种方法都让每一项按自己的概率出现，区别在于做了多少工作。先慢慢看一次抽样，再一次抽很多，数一数操作。",
+        "All four give every item its exact share; they differ in the work. For one draw from a distribution, scan. For "
+        "many from the same one, prepare once: running sums or an alias table. Count it below.",
+        "四种方法都让每一项按自己的概率出现，区别在于工作量。一个分布只抽一次，就扫描；同一个分布要抽很多次，就先准备一次：累积和或别名表。下面数给你看。",
     ),
     "samplers.law": ("Law to draw from", "要抽的分布"),
     "samplers.size": ("Items of a preset", "预设的项数"),
@@ -153,6 +163,11 @@ PAGES: dict[str, tuple[str, str]] = {
     "samplers.operations": ("operations", "操作次数"),
     "samplers.seconds": ("seconds", "秒"),
     "samplers.measure": ("Measure on this machine", "在这台机器上测"),
+    "samplers.recorded_on": ("Recorded on: {machine}, {threads} thread(s).", "录制于：{machine}，{threads} 个线程。"),
+    "samplers.measured_on": (
+        "Measured here: {machine}, {threads} thread(s).",
+        "在这里测得：{machine}，{threads} 个线程。",
+    ),
     "samplers.measuring": ("Measuring the samplers …", "正在测量各种方法 ……"),
     "samplers.weight": ("Weight of {name}", "{name} 的权重"),
     "samplers.topk_size": ("Items at once", "一次抽几项"),
@@ -165,13 +180,15 @@ PAGES: dict[str, tuple[str, str]] = {
     "law.typed": ("Your own", "自己写的"),
     "section.slow": ("One draw, slowly", "慢慢抽一次"),
     "section.slow_text": (
-        "All four read the same stream of random numbers. Press play, or step with the arrow keys.",
-        "四种方法用同一串随机数。按播放，或用方向键一步步看。",
+        "All four read the same stream of random numbers, and may still pick different items; over many draws their "
+        "shares agree. Press play, or step with the arrow keys.",
+        "四种方法用同一串随机数，仍可能抽中不同的项；抽得多了，比例就一致。按播放，或用方向键一步步看。",
     ),
     "section.many": ("Many draws at once", "一次抽很多"),
     "section.many_text": (
-        "A fair sampler comes near the exact law, and nearer with more draws.",
-        "公平的方法会接近精确的分布，抽得越多越接近。",
+        "A fair sampler comes near the exact distribution, and nearer with more draws. Freeze the Gumbel noise to see an "
+        "unfair one; the chart of distances always uses fresh noise.",
+        "公平的方法会接近精确的分布，抽得越多越接近。把 Gumbel 噪声冻住，就看到不公平的样子；距离图始终用新的噪声。",
     ),
     "section.table": ("The alias table, being built", "别名表是怎样建成的"),
     "section.table_text": (
@@ -180,8 +197,10 @@ PAGES: dict[str, tuple[str, str]] = {
     ),
     "section.cost": ("What it costs", "花多少代价"),
     "section.cost_text": (
-        "Operations are counted in the code that runs; seconds are measured. Both axes count in powers of ten.",
-        "操作次数在运行的代码里数出，秒数是实测的。两个轴都按十的幂次标度。",
+        "The left end is one draw, the right end many: the best method changes. Operations are counted in the code that "
+        "runs. Seconds are measured on code that handles all draws at once, where building an alias table weighs more. "
+        "Both axes count in powers of ten.",
+        "左端是抽一次，右端是抽很多次：最好的方法会变。操作次数在运行的代码里数出。秒数是在一次处理全部抽样的代码上实测的，那里建别名表更费时。两个轴都按十的幂次标度。",
     ),
     "section.gumbel": ("Why Gumbel-max works", "Gumbel-max 为什么对"),
     "section.gumbel_text": (
@@ -206,12 +225,13 @@ PAGES: dict[str, tuple[str, str]] = {
     "corrections.nav": ("Corrections", "更正"),
     "corrections.question": ("Where the lecture notes are wrong", "讲义里哪些地方错了"),
     "corrections.sentence": (
-        "Each exhibit says what the notes say, what is right, and shows it, computed now.",
-        "每一件展品先说讲义怎么写，再说什么是对的，然后当场算给你看。",
+        "This app follows the lecture notes “LLM Systems 09: Decoding”. Each exhibit says what they say, what is right, "
+        "and shows it.",
+        "本应用依据讲义《LLM Systems 09: Decoding》。每一件展品先说讲义怎么写，再说什么是对的，然后用图说明。",
     ),
     "corrections.about": (
-        "The pictures use the recorded step of the page on temperature.",
-        "图中用的是温度页录好的那一步。",
+        "The first picture uses the recorded step of the page on temperature.",
+        "第一幅图用的是温度页录好的那一步。",
     ),
     "corrections.temperature_now": (
         "At T = 1 the entropy is {one} bits; at T = {t} it is {bits} bits. More bits mean a flatter law.",
@@ -229,8 +249,8 @@ PAGES: dict[str, tuple[str, str]] = {
     "section.alias_text": (
         "The notes say: n draws from k items cost O(k log k + n).\n"
         "Right: that is the cost of building the table by sorting. Vose's construction needs no sorting: O(k + n). Both "
-        "are counted here.",
+        "were counted while the code ran.",
         "讲义说：从 k 项中抽 n 次要 O(k log k + n)。\n"
-        "正确：那是先排序再建表的代价。Vose 的建表法不用排序：O(k + n)。两种都数在图里。",
+        "正确：那是先排序再建表的代价。Vose 的建表法不用排序：O(k + n)。两种都在代码运行时数过。",
     ),
 }

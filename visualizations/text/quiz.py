@@ -10,7 +10,8 @@ QUIZ: dict[str, tuple[str, str]] = {
     "quiz.grows": ("it grows", "变大"),
     "quiz.stays": ("it stays", "不变"),
     "quiz.shrinks": ("it shrinks", "变小"),
-    "quiz.about": ("about {count}", "约 {count} 个"),
+    "quiz.this_run": ("In this run,", "这次运行中，"),
+    "quiz.recorded_run": ("In the recorded run,", "在录好的那次运行中，"),
     "quiz.times": (
         "The logit of {first} is {gap} above that of {second}. How many times as likely is it?",
         "{first}的 logit 比{second}高 {gap}。它的概率是后者的几倍？",
@@ -32,16 +33,16 @@ QUIZ: dict[str, tuple[str, str]] = {
         "{word}一开始是 {bytes} 个字节。合并几次，才成为模型读到的样子？",
     ),
     "quiz.merges_because": (
-        "Each merge makes one piece of two: from {bytes} bytes to {tokens} token takes {merges} merges.",
-        "每次合并把两块变一块：从 {bytes} 个字节到 {tokens} 个词元，要合并 {merges} 次。",
+        "Each merge makes one piece of two: from {bytes} bytes to one token takes {merges} merges.",
+        "每次合并把两块变一块：从 {bytes} 个字节到一个词元，要合并 {merges} 次。",
     ),
     "quiz.kept": (
-        "At step {step}, {now} tokens are kept. Lower top-p to {p}. How many stay?",
-        "第 {step} 步现在保留 {now} 个词元。把 top-p 降到 {p}，还剩几个？",
+        "{where} at step {step}, {now} tokens are kept. Lower top-p to {p}. How many stay?",
+        "{where}第 {step} 步保留 {now} 个词元。把 top-p 降到 {p}，还剩几个？",
     ),
     "quiz.kept_because": (
-        "{kept}. After the temperature {token} alone holds {prob}; top-p adds tokens, likeliest first, until they hold {p}.",
-        "{kept} 个。经过温度后，{token}自己就占 {prob}；top-p 从最可能的开始加，直到总和达到 {p}。",
+        "{kept}. Before top-p, {token} alone holds {prob}; top-p adds tokens, likeliest first, until they hold {p}.",
+        "{kept} 个。在 top-p 之前，{token}自己就占 {prob}；top-p 从最可能的开始加，直到总和达到 {p}。",
     ),
     "quiz.order": (
         "Logits 3, 2, 1; temperature 0.5 and top-p 0.8. Which order keeps fewer tokens?",
@@ -55,8 +56,8 @@ QUIZ: dict[str, tuple[str, str]] = {
         "先温度保留 {first} 个，后温度保留 {last} 个：先变尖，更少的词元就能凑到 0.8。",
     ),
     "quiz.uniform": (
-        "At step {step} another random number comes up: u = {u}. Which token is drawn?",
-        "第 {step} 步如果随机数是 u = {u}，会抽中哪个词元？",
+        "{where} at step {step}, another random number comes up: u = {u}. Which token is drawn?",
+        "{where}第 {step} 步如果随机数是 u = {u}，会抽中哪个词元？",
     ),
     "quiz.uniform_because": (
         "Laid end to end, {token} covers {low} to {high}, and {u} lies in there.",
@@ -75,8 +76,8 @@ QUIZ: dict[str, tuple[str, str]] = {
         "温度为 {t} 时，top-p {p} 保留多少个词元？",
     ),
     "quiz.when_because": (
-        "{kept}. The law is so flat that it takes that many tokens to hold {p}.",
-        "{kept} 个。分布很平，要这么多词元才能凑到 {p}。",
+        "{kept}. At this temperature it takes that many tokens to hold {p}.",
+        "{kept} 个。在这个温度下，要这么多词元才能凑到 {p}。",
     ),
     "quiz.when_zero": (
         "{kept}. Temperature 0 puts all probability on the likeliest token; there is nothing else left to keep.",
@@ -84,7 +85,7 @@ QUIZ: dict[str, tuple[str, str]] = {
     ),
     "quiz.comma": ("; ", "；"),
     "quiz.cheapest": (
-        "Draw {draws} × from {items} items, most likely first. Which sampler does the least work, building included?",
+        "Draws: {draws}. Items: {items}, most likely first. Which sampler does the least work, building included?",
         "从 {items} 个从大到小排好的项里抽 {draws} 次，算上准备工作，哪种方法的操作最少？",
     ),
     "quiz.cheapest_because": ("Operations, counted: {counts}.", "数出来的操作次数：{counts}。"),
