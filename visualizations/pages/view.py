@@ -180,10 +180,9 @@ def about(text: Text, run: Run) -> str:
     """The model and the settings of a run in one line."""
     header = run.header
     settings = header.settings
-    parts = [
-        f"{header.model.name} ({header.model.dtype}, {header.model.device})",
-        text(f"sampler.{settings['sampler']}"),
-    ]
+    parts = [f"{header.model.name} ({header.model.dtype}, {header.model.device})"]
+    if settings["max_new_tokens"] > 1:  # of one token only its law is shown, not a draw
+        parts.append(text(f"sampler.{settings['sampler']}"))
     parts += [f"{text('processor.' + name)} {settings.get(name)}" for name in settings.get("order", ())]
     if header.prompt.template == "chat":
         parts.append(text("controls.chat"))
