@@ -267,4 +267,4 @@ def histogram(law: Law, draws: int = 1000, top: int = 12) -> Histogram:
     counts = np.random.default_rng(1).multinomial(draws, probs)
     exact = law.distribution(law.logits, order[:top].tolist())
     distance = float(np.abs(counts / draws - probs).sum() / 2)
-    return Histogram(exact, draws, tuple(int(c) for c in counts[:top]), int(counts[top:].sum()), distance)
+    return Histogram(exact, draws, tuple(int(c) for c in counts[:top]), int(counts[top:].sum()), distance, 0.03)

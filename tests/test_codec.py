@@ -67,7 +67,7 @@ WORD = Word(" a", 0, 1, (Token(1, " "), Token(2, "a")), (Merge(5, (PLAIN,)),))
 OTHERS = (
     Tokenization((PLAIN, EMPTY), (WORD,)),
     Effects((PLAIN,), (0.0, 1.0), ((1.0, 0.5),), (0.0, 1.0), (0.9,), ((1, 2),)),
-    Histogram(LAW, 1000, (700, 0), 300, 0.01),
+    Histogram(LAW, 1000, (700, 0), 300, 0.01, 0.02),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from dataclasses import asdict
@@ -98,6 +99,16 @@ def test_a_grid_out_of_range_is_refused(temperatures: list[float], top_ps: list[
 def law_of(probs: Tensor, shown: list[int]) -> Distribution:
     top = tuple(Candidate(token(id), None, float(probs[id]), True) for id in shown)
     return Distribution(top, 1 - sum(c.prob for c in top), len(probs) - len(top), 0.0)
+
+
+def test_the_expected_distance_is_the_mean_over_all_outcomes() -> None:
+    probs, draws = torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64), 4
+    exact = 0.0
+    for outcome in itertools.product(range(3), repeat=draws):
+        chance = math.prod(float(probs[i]) for i in outcome)
+        exact += chance * sum(abs(outcome.count(i) / draws - float(probs[i])) for i in range(3)) / 2
+    found = histogram(probs, law_of(probs, [0, 1, 2]), draws, torch.Generator().manual_seed(0))
+    assert found.expected == pytest.approx(exact, abs=1e-12)
 
 
 def test_a_histogram_counts_every_draw_and_measures_the_distance() -> None:

@@ -76,7 +76,7 @@ def test_direct_reads_what_it_scans(probs: Tensor) -> None:
 def test_binary_search_reads_what_it_compares(probs: Tensor) -> None:
     sums, Watching.compared = Watched(samplers.cumulate(probs).tolist()), 0
     draws = [samplers.binary_search(sums, Watching(u)) for u in uniforms(DRAWS)]
-    assert counts("binary", probs) == (len(probs), Watching.compared)
+    assert counts("binary", probs) == (2 * len(probs), Watching.compared), "each probability read, each sum made"
     assert Watching.compared == sum(len(draw.probes) for _, draw in draws)
     assert sums.reads == Watching.compared + DRAWS + sum(index > 0 for index, _ in draws), "the record's two ends"
 

@@ -265,7 +265,7 @@ def test_bars_show_what_was_removed_by_which_rule() -> None:
     hollow = next(t for t in figure["data"] if t.get("mode") == "lines")
     assert hollow["line"]["dash"] != "solid"
     assert hollow["x"][1] == before[4]  # the first removed one stands at what it had just before
-    assert "7.5 %" in labels(figure)  # and so do the others
+    assert "(7.5 %)" in labels(figure)  # and so do the others
 
 
 def test_an_earlier_rule_keeps_the_blame() -> None:
@@ -317,7 +317,8 @@ def test_the_caption_says_what_happened_first() -> None:
     assert english["title"] == "Step 4 · after temperature 0.90 and top-p 0.90"
     assert english["text"].replace("\u00a0", " ") == (
         "“␣they” was drawn with probability 83.6 %; the model alone gave it 62.2 %. 4 of 49,152 tokens are kept; "
-        "before the cut they held 90.0 % of the probability. Entropy 0.84 bits."
+        "before the cut they held 90.0 % of the probability. Entropy, how open the choice is: 0.84 bits. "
+        "In brackets: what a cut token had before the cut."
     )
     assert chinese["title"] == "第 4 步 · 经过温度 0.90 和 top-p 0.90"
     assert "49,152 个词元中保留 4 个" in chinese["text"]

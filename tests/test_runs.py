@@ -207,12 +207,14 @@ def test_a_lesson_brings_its_words_and_logits(
 ) -> None:
     monkeypatch.setattr(lab_module, "LESSONS", tmp_path)
     (tmp_path / "small").mkdir()
+    (tmp_path / "full").mkdir()
     trace = whole(model)
-    api.save(trace, tmp_path / "small" / "trace.json")
-    assert lab.lesson("small").tokenization is None
+    for slug in ("small", "full"):
+        api.save(trace, tmp_path / slug / "trace.json")
+    assert lab.lesson("small").tokenization is None and lab.lesson("small") is lab.lesson("small")
     assert lab.kept_logits(lab.runs.get("small"), 0) is None
-    numpy.save(tmp_path / "small" / "logits.npy", numpy.arange(24.0))
-    run = lab.lesson("small")
+    numpy.save(tmp_path / "full" / "logits.npy", numpy.arange(24.0))
+    run = lab.lesson("full")
     assert torch.equal(lab.logits(run, 0, model), torch.arange(24.0, dtype=torch.float64))  # the file, not the model
     assert not torch.equal(lab.logits(run, 1, model), torch.arange(24.0, dtype=torch.float64))
 

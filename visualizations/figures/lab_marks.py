@@ -57,12 +57,18 @@ def plain(law: Law, index: int, view: View) -> str:
     return visible(law.items[index].text) or "⟨⟩"
 
 
+NO_SPACE = 5
+"""In so few columns a leading ␣ would take the room of the letters that tell tokens apart."""
+
+
 def cut(law: Law, index: int, limit: int, view: View) -> str:
     """An item in at most `limit` columns; the many others are ⋯ where their number has no room. Not escaped."""
     text = plain(law, index, view)
     if cells(text) > limit and is_rest(law, index):
         return "⋯"
-    return short(text.lstrip("␣") or text, max(1, limit)) if cells(text) > limit else text
+    if cells(text) > limit and limit <= NO_SPACE:
+        text = text.lstrip("␣") or text
+    return short(text, max(1, limit))
 
 
 def item(law: Law, index: int, limit: int, view: View) -> str:
