@@ -127,7 +127,9 @@ class Lab:
             import torch
 
             return torch.from_numpy(numpy.load(file))
-        return self._logits.get((run.id, index))
+        if (kept := self._logits.get((run.id, index))) is not None:
+            self._logits.move_to_end((run.id, index))
+        return kept
 
     def keep_logits(self, run: Run, index: int, logits: Tensor) -> None:
         """Keep a step's full logits for a while."""

@@ -32,6 +32,7 @@ class Run:
     header: Header
     family: str
     branched_at: int | None = None
+    lesson: str | None = None
     packed: list[bytes] = field(default_factory=list)
     drawn: list[tuple[Token, float, float]] = field(default_factory=list)
     finish: Finish | None = None
@@ -80,7 +81,9 @@ class Runs:
     def branch(self, parent: Run, at: int, header: Header) -> Run:
         """A new run that shares `parent`'s first `at` steps."""
         id = secrets.token_urlsafe(12)
-        run = Run(id, header, parent.family, at, parent.packed[:at], parent.drawn[:at])
+        recorded = parent.id in self._pinned  # everybody sees it; nobody sees what another branched from it
+        family, lesson = (id, parent.id) if recorded else (parent.family, parent.lesson)
+        run = Run(id, header, family, at, lesson, parent.packed[:at], parent.drawn[:at])
         return self._add(run)
 
     def pin(self, id: str, trace: Trace) -> Run:
@@ -99,10 +102,10 @@ class Runs:
     def get(self, id: Any) -> Run:
         """The run; raises UserError where it is no longer (or never was) here."""
         with self._lock:
+            if not isinstance(id, str) or not (id in self._pinned or id in self._runs):
+                raise UserError("run_forgotten")
             if id in self._pinned:
                 return self._pinned[id]
-            if not isinstance(id, str) or id not in self._runs:
-                raise UserError("run_forgotten")
             self._runs.move_to_end(id)
             return self._runs[id]
 
@@ -110,8 +113,9 @@ class Runs:
         """This run's relatives and itself, oldest first."""
         with self._lock:
             others = [r for r in self._runs.values() if r.family == run.family]
-            pinned = [r for r in self._pinned.values() if r.family == run.family]
-        return pinned + sorted(others, key=lambda r: r.born)[-FAMILY_LIMIT:]
+            pinned = [r for r in self._pinned.values() if r.id in (run.id, run.lesson)]
+        members = pinned + sorted(others, key=lambda r: r.born)
+        return members[:1] + members[1:][-FAMILY_LIMIT + 1 :]  # the first run always stays
 
     def latest(self) -> list[Run]:
         """All runs kept, oldest first, without the recorded ones."""

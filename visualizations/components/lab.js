@@ -64,7 +64,7 @@ window.Lab = (() => {
   const cursors = (layout) => ({ shapes: layout.shapes || [], annotations: layout.annotations || [] });
 
   const typing = (target) =>
-    target.closest("input:not([type=range]), textarea, select, [contenteditable=true], [role=listbox], [role=combobox]") ||
+    target.closest("input:not([type=range]), textarea, select, [contenteditable=true], [role=listbox], [role=combobox], pre") ||
     (target.matches("input[type=range]") && !target.closest(".lab-player"));
 
   return { plotly, theme, onTheme, el, fill, draw, typing };

@@ -2,6 +2,7 @@
 // value: JSON text from Python. Every redraw asks the server's `render` for the figures of one step.
 const { el, fill, draw, theme, onTheme, typing } = window.Lab;
 const root = element.querySelector(".lab-viewer");
+document.documentElement.lang = root.lang;
 const words = JSON.parse(root.dataset.words);
 const part = (name) => element.querySelector(".lab-" + name);
 const state = { run: null, count: 0, tokens: [], prompt: [], step: 0, follow: true, running: false, playing: null, sliders: {}, details: {} };
@@ -204,7 +205,7 @@ async function paint(reply) {
     const same = div.labSignature === signature && div.labWidth === div.clientWidth;
     div.labSignature = signature;
     div.labWidth = div.clientWidth;
-    if (!same) await draw(div, panel.figure, (id) => trigger("pick", { run: state.run, step: state.step, panel: name, id }));
+    if (!same) await draw(div, panel.figure, (id) => pick(name, id));
     rows(card, panel, name);
     code(card.querySelector(".lab-code"));
   }
@@ -230,7 +231,7 @@ function rows(card, panel, name) {
     ...list.map((row) => {
       const button = el(
         "button",
-        { type: "button", class: "lab-row", "aria-label": row.label, onclick: () => trigger("pick", { run: state.run, step: state.step, panel: name, id: row.id }) },
+        { type: "button", class: "lab-row", "aria-label": row.label, onclick: () => pick(name, row.id) },
       );
       button.style.top = row.top + "px";
       button.style.height = row.height + "px";
@@ -270,6 +271,15 @@ function keys(event) {
   select(moves[event.key]);
 }
 
+// Before the server says anything: the press was heard, and others may be before us.
+const waiting = () => message("", { text: words.waiting, fraction: null });
+
+// Choosing a row runs the model; while it runs already, it is not to be asked again.
+const pick = (panel, id) => state.running || trigger("pick", { run: state.run, step: state.step, panel, id });
+
+document.addEventListener("click", (event) => {
+  if (element.isConnected && root.dataset.zero === "0" && event.target.closest?.(".lab-run")) waiting();
+});
 part("previous")?.addEventListener("click", () => select(state.step - 1));
 part("next")?.addEventListener("click", () => select(state.step + 1));
 part("play")?.addEventListener("click", play);

@@ -102,7 +102,7 @@ class Viewer(gr.HTML):
 
 
 def _template(text: Text, panels: Sequence[Panel], parts: Sequence[str], controls: Sequence[Control]) -> str:
-    words = {key: text(f"viewer.{key}") for key in ("step", "no_step", "play", "pause", "branches", "lost")}
+    words = {key: text(f"viewer.{key}") for key in ("step", "no_step", "play", "pause", "branches", "lost", "waiting")}
     made = {name: _PARTS[name](text) for name in parts}
     bar = made.pop("player", "") + _controls(controls) + made.pop("draw_button", "") + made.pop("again_button", "")
     branches, below = made.pop("branches", ""), made.pop("joined", "") + made.pop("quiz", "")

@@ -158,7 +158,7 @@ def _amounts(fates: list[list[Fate]], rest: list[tuple[int, float]], view: View,
         x, y = grid.x(grid.count - 1), grid.ground(s)
         if count:
             kept.append((x, y - grid.tall(mass) - 9, _brief(mass)))
-        else:
+        elif rest[0][0]:
             gone.append((x, y - 7, "✕"))
     center = "middle center"
     return [
@@ -217,7 +217,7 @@ def _facts(told: Story, view: View, grid: Grid) -> list[base.Trace]:
         if grid.facts:
             x, y = grid.width - grid.facts + 14, grid.ground(s) - 34
             points += [(x, y, bits), (x, y + 17, kept)]
-            cuts.append((x, y + 34, mass))
+            cuts.append((x, y + 34, mass or " "))  # of texts that are all empty Plotly never draws a later one
         else:
             y = grid.ground(s) - BAR - 31
             points.append((0, y, " · ".join(part for part in (bits, kept, mass) if part)))

@@ -17,6 +17,7 @@ from visualizations.text import Text
 
 EXHIBITS = (("temperature", "effects"), ("alias", "samplers"), ("frozen", "samplers"))
 """Each exhibit, and the page where it matters."""
+STEP = effects.TEMPERATURES[1]
 PANELS = tuple(Panel(name, section=name, link=page) for name, page in EXHIBITS)
 
 
@@ -30,7 +31,9 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
             panels=PANELS,
             parts=(),
             controls=(
-                ViewSlider("temperature", text("effects.temperature"), 0, 3, 0.01, 2.0, panel="temperature"),
+                ViewSlider(
+                    "temperature", text("effects.temperature"), 0, 3, effects.TEMPERATURES[1], 2.0, panel="temperature"
+                ),
                 ViewSlider("seed", text("controls.seed"), 0, 50, 1, 3, digits=0, panel="frozen"),
             ),
             server_functions=_server(lab, text),

@@ -55,7 +55,7 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
                 panels=PANELS,
                 parts=("draw_button", "quiz"),
                 controls=(
-                    ViewSlider("temperature", text("effects.temperature"), 0, 3, 0.01, 0.9),
+                    ViewSlider("temperature", text("effects.temperature"), 0, 3, TEMPERATURES[1], 0.9),
                     ViewSlider("top_p", text("effects.top_p"), 0, 1, 0.01, 0.9),
                 ),
                 server_functions=_server(lab, text),
@@ -101,7 +101,9 @@ def _opener(lab: Lab, text: Text) -> Any:
                 for news in lab.load(name):
                     yield view.loading(text, name, news)
                 lab.logits(run, step, lab.models.get(name))
-            yield view.dumps({**view.shown(lab, text, run, step=step), "message": ""})
+            value = view.shown(lab, text, run, step=step)
+            where = text("viewer.step", step=step + 1, count=len(run.packed))
+            yield view.dumps({**value, "about": f"{where} · {value['about']}", "message": ""})
         except Exception as error:
             yield view.trouble(text, error)
 
@@ -166,11 +168,13 @@ def _sources(panel: str, step: SampleStep) -> list[Any]:
 
 
 def _logits(lab: Lab, run: Run, step: int) -> Tensor:
-    """The step's full logits; they are kept from before, since `start` made them."""
-    kept = lab.kept_logits(run, step)
-    if kept is None:
+    """The step's full logits: kept from before, or by one forward where the model is loaded."""
+    if (kept := lab.kept_logits(run, step)) is not None:
+        return kept
+    name = run.header.model.name
+    if not lab.models.is_loaded(name):
         raise UserError("run_forgotten")
-    return kept
+    return lab.logits(run, step, lab.models.get(name))
 
 
 def _tokens(run: Run, step: int) -> dict[int, Any]:

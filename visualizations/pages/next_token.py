@@ -78,14 +78,28 @@ def _writer(lab: Lab, text: Text) -> Any:
     def write(prompt: str, template: str, model: str, event: gr.EventData) -> tuple[Any, Any]:
         try:
             run = lab.runs.get(event.run)
+            loaded = lab.models.get(run.header.model.name) if lab.models.is_loaded(run.header.model.name) else None
         except UserError as error:
             raise gr.Error(text.error(error)) from None
         found = [c.token for c in run.step(0).stages[0].result.top if c.token.id == int(event.id)]
-        if not found or found[0].data is not None or template == "chat":
+        if not found or found[0].data is not None or run.header.prompt.template == "chat":
             raise gr.Error(text("next_token.cannot_write"))
-        return prompt + found[0].text, gr.skip()
+        before, token = run.header.prompt.text, found[0]
+        gap = " " if before and run.header.model.name.startswith("toy:") else ""  # a table's words stand apart
+        written = before + gap + token.text
+        if loaded is not None and not _reads_as(loaded, written, token.id):
+            raise gr.Error(text("next_token.cannot_write"))
+        return written, gr.skip()
 
     return write
+
+
+def _reads_as(model: Any, written: str, token: int) -> bool:
+    """Whether the model reads the last of what is written as this token; a control token, say, it never does."""
+    try:
+        return bool(model.encode(written)[-1] == token)
+    except UserError:
+        return False
 
 
 def _server(lab: Lab, text: Text) -> list[Any]:
@@ -143,7 +157,7 @@ def merges(words: Tokenization, text: Text, opened: Any) -> dict[str, Any] | Non
     if not isinstance(opened, int) or not 0 <= opened < len(words.tokens):
         return None
     for word in words.words:
-        if word.first <= opened < word.first + word.count:
+        if word.merges and word.first <= opened < word.first + word.count:
             return _word(word, text)
     return None
 

@@ -43,7 +43,7 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
             choices = [(text(f"sampler.{name}"), name) for name in controls.SAMPLER_CHOICES]
             sampler = gr.Dropdown(choices, value="direct", label=text("controls.sampler"), filterable=False)
             new = gr.Slider(1, 256, value=NEW_TOKENS, step=1, label=text("controls.new_tokens"))
-            seed = gr.Number(SEED, label=text("controls.seed"), precision=0)
+            seed = gr.Number(SEED, label=text("controls.seed"))
             model = controls.model_box(text, lab.models)
             run, stop = controls.run_buttons(text)
         with gr.Column(elem_classes="lab-main"):

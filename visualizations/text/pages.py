@@ -96,6 +96,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "viewer.code": ("Show the code", "看代码"),
     "viewer.effects_link": ("Temperature and top-p at this step", "看这一步的温度与 top-p"),
     "viewer.loading": ("Loading {model} …", "正在载入 {model} ……"),
+    "viewer.waiting": ("Waiting for the model …", "等待模型 ……"),
     "viewer.lost": (
         "The server did not answer. It may have been restarted: reload the page.",
         "服务器没有回应，可能已重启：请刷新页面。",
