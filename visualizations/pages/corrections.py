@@ -31,9 +31,7 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
             panels=PANELS,
             parts=(),
             controls=(
-                ViewSlider(
-                    "temperature", text("effects.temperature"), 0, 3, effects.TEMPERATURES[1], 2.0, panel="temperature"
-                ),
+                ViewSlider("temperature", text("effects.temperature"), 0, 3, STEP, 2.0, panel="temperature"),
                 ViewSlider("seed", text("controls.seed"), 0, 50, 1, 3, digits=0, panel="frozen"),
             ),
             server_functions=_server(lab, text),
