@@ -178,7 +178,15 @@ def test_a_family_is_told_oldest_first_and_has_a_limit(lab: Lab, model: Any, hea
     assert all(lab.runs.family(run) == family for run in family)
     assert lab.runs.family(stranger) == [stranger]
     more = [lab.runs.branch(first, 0, header) for _ in range(FAMILY_LIMIT)]
-    assert lab.runs.family(first) == more
+    assert lab.runs.family(first) == [first, *more[1:]]  # the first run stays; of its branches, the latest
+
+
+def test_nobody_sees_what_another_branched_from_a_lesson(lab: Lab, model: Any, header: Any) -> None:
+    lesson = lab.runs.pin("seen by all", whole(model))
+    mine, theirs = (lab.runs.branch(lesson, 1, header) for _ in range(2))
+    assert lab.runs.family(mine) == [lesson, mine] and lab.runs.family(theirs) == [lesson, theirs]
+    deeper = lab.runs.branch(mine, 1, header)
+    assert lab.runs.family(deeper) == [lesson, mine, deeper] and lab.runs.family(lesson) == [lesson]
 
 
 def test_a_forgotten_relative_is_left_out(header: Any) -> None:
