@@ -12,7 +12,8 @@ function read() {
   if (!props.value) return;
   const value = JSON.parse(props.value);
   message(value.message, value.progress);
-  if (value.running !== undefined) running(value.running);
+  if (value.running && value.run === undefined) state.stopped = false; // another run begins
+  if (value.running !== undefined) running(value.running && !state.stopped);
   if (value.run === undefined) {
     if (value.details) Object.assign(state.details, value.details) && render();
     return;
@@ -278,7 +279,13 @@ const waiting = () => message("", { text: words.waiting, fraction: null });
 const pick = (panel, id) => state.running || trigger("pick", { run: state.run, step: state.step, panel, id });
 
 document.addEventListener("click", (event) => {
-  if (element.isConnected && root.dataset.zero === "0" && event.target.closest?.(".lab-run")) waiting();
+  if (!element.isConnected || root.dataset.zero !== "0") return;
+  if (event.target.closest?.(".lab-run")) waiting();
+  if (event.target.closest?.(".lab-stop")) {
+    state.stopped = true; // a token that was under way when Stop was pressed starts nothing anew
+    running(false);
+    message("");
+  }
 });
 part("previous")?.addEventListener("click", () => select(state.step - 1));
 part("next")?.addEventListener("click", () => select(state.step + 1));
