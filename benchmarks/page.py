@@ -12,7 +12,7 @@ import tempfile
 import psutil
 from playwright.sync_api import Page, sync_playwright
 
-from tests.e2e.conftest import ARGUMENTS, chromium, painted, run, serve, settled
+from tests.e2e.conftest import ARGUMENTS, chromium, done, finished, painted, run, serve, settled
 from visualizations.lab import Lab
 
 REDRAW = """
@@ -83,14 +83,15 @@ def first(page: Page, address: str, times: int) -> list[float]:
     """Milliseconds from Run to the first token of a short prompt, once the model is loaded."""
     page.goto(address)
     painted(page)
+    page.get_by_label("number input for New tokens, at most").fill("3")
     run(page, "The capital of France is")
     found = []
     for seed in range(times):
         page.get_by_label("Seed").fill(str(seed + 100))
         page.keyboard.press("Tab")
+        before = done(page)
         found.append(page.evaluate(FIRST))
-        page.locator(".lab-stop").click()
-        page.locator(".lab-viewer[data-running=false]").wait_for()
+        finished(page, before)
     return found
 
 
