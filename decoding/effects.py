@@ -14,7 +14,8 @@ from torch import Tensor
 from decoding.processors import Temperature, TopP
 from decoding.ranking import nucleus_size
 from decoding.samplers import cumulate
-from decoding.trace import Distribution, Effects, Histogram, Token
+from decoding.trace import Distribution, Token
+from decoding.values import Effects, Histogram
 
 
 def effects(

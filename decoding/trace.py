@@ -197,7 +197,67 @@ class SampleStep:
     kind: Literal["sample"] = "sample"
 
 
-Step = SampleStep
+Fate = Literal["kept", "pruned", "finished"]
+"""Of a beam candidate: it goes on, it was cut, or it ended a text and is kept as a hypothesis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Why a candidate was cut: by `rule`, since its `value` did not pass `threshold` (both in the rule's unit)."""
+
+    rule: str
+    value: float
+    threshold: float
+
+
+@dataclass(frozen=True, slots=True)
+class BeamNode:
+    """One candidate of a beam search: a token after the node `parent` (None: after the prompt).
+
+    `prob`: the token's own probability there, in the law searched. `logprob`: nats, summed from the
+    root. `score`: what it was ranked by: `logprob`, that less a diversity penalty, or perturbed by
+    Gumbel noise. `rule`: the cut, where `fate` is `pruned`.
+    """
+
+    id: int
+    parent: int | None
+    token: Token
+    prob: float
+    logprob: float
+    score: float
+    fate: Fate
+    rule: Cut | None = None
+    group: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A finished beam: its last node, and `score` = logprob / length^length_penalty, by which results are ranked."""
+
+    node: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class BeamStep:
+    """One depth of a beam search (from 1: the first new token).
+
+    `nodes`: the candidates recorded, best score first. `considered`: how many there were, of
+    probability above 0. `finished`: the hypotheses held after this depth, best first. `attainable`:
+    the best length-normalised score that an open beam is still credited with; None where none is open.
+    `ending`: why the search ended here, else None.
+    """
+
+    depth: int
+    nodes: tuple[BeamNode, ...]
+    considered: int
+    finished: tuple[Hypothesis, ...]
+    attainable: float | None
+    ending: Literal["full", "hopeless", "length", "no_beams"] | None = None
+    kind: Literal["beam"] = "beam"
+
+
+Step = SampleStep | BeamStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,12 +294,26 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
+class Returned:
+    """One of the texts a search returns: its new tokens, `logprob` in nats, and its length-normalised `score`."""
+
+    token_ids: tuple[int, ...]
+    text: str
+    logprob: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
-    """How a run ended, and the new tokens as ids and as joined text (end token left out)."""
+    """How a run ended, and the new tokens as ids and as joined text (end token left out).
+
+    Of a search these are the best text's; `returned` lists all it returns, best first.
+    """
 
     reason: Literal["eos", "length", "cancelled"]
     token_ids: tuple[int, ...]
     text: str
+    returned: tuple[Returned, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,62 +323,3 @@ class Trace:
     header: Header
     steps: tuple[Step, ...]
     finish: Finish
-
-
-@dataclass(frozen=True, slots=True)
-class Merge:
-    """One byte-pair merge: its `rank` in the merge list (lower was learned earlier), then the pieces."""
-
-    rank: int
-    pieces: tuple[Token, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A pre-token: tokens `first` to `first + count - 1` of the prompt, and the merges that made them."""
-
-    text: str
-    first: int
-    count: int
-    start: tuple[Token, ...]
-    merges: tuple[Merge, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Tokenization:
-    """A prompt as the tokenizer sees it."""
-
-    tokens: tuple[Token, ...]
-    words: tuple[Word, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Effects:
-    """One step's law under temperature T, and under T then top-p, over a grid.
-
-    `probs[i][j]`: probability of `tokens[i]` at `temperatures[j]`; `entropies[j]` in bits;
-    `kept[k][j]`: tokens that top-p at `top_ps[k]` keeps at `temperatures[j]`.
-    """
-
-    tokens: tuple[Token, ...]
-    temperatures: tuple[float, ...]
-    probs: tuple[tuple[float, ...], ...]
-    entropies: tuple[float, ...]
-    top_ps: tuple[float, ...]
-    kept: tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """`draws` independent draws from one law: how often each token of `law.top` came, and the rest.
-
-    `total_variation`: half the sum of |empirical - exact| over the whole vocabulary; `expected`: its mean
-    for so many fair draws, exactly.
-    """
-
-    law: Distribution
-    draws: int
-    counts: tuple[int, ...]
-    tail_count: int
-    total_variation: float
-    expected: float

@@ -17,16 +17,15 @@ from decoding.trace import (
     DirectDraw,
     Distribution,
     Draw,
-    Effects,
     ForcedDraw,
     GumbelDraw,
-    Histogram,
     PerturbedScore,
     Probe,
     SampleStep,
     Stage,
     Token,
 )
+from decoding.values import Effects, Histogram
 
 WORDS = """they it you everyone we people there the when that in your how seeing having being I knowing all getting
 watching reading everything nothing outside always perhaps umbrellas"""

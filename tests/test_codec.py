@@ -26,13 +26,10 @@ from decoding.trace import (
     DirectDraw,
     Distribution,
     Draw,
-    Effects,
     Finish,
     ForcedDraw,
     GumbelDraw,
     Header,
-    Histogram,
-    Merge,
     ModelInfo,
     PerturbedScore,
     Probe,
@@ -40,10 +37,9 @@ from decoding.trace import (
     SampleStep,
     Stage,
     Token,
-    Tokenization,
     Trace,
-    Word,
 )
+from decoding.values import Effects, Histogram, Merge, Tokenization, Word
 
 many = settings(max_examples=100, deadline=None, derandomize=True)
 

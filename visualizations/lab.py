@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from decoding import codec
-from decoding.trace import Finish, Tokenization, Trace
+from decoding.trace import Finish, Trace
+from decoding.values import Tokenization
 from visualizations.models import Models, offered
 from visualizations.runs import Run, Runs
 

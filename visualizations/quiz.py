@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from decoding.trace import Distribution, SampleStep, Word
+from decoding.trace import Distribution, SampleStep
+from decoding.values import Word
 from visualizations.figures.style import number, percent, quoted
 from visualizations.text import Text
 

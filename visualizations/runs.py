@@ -17,7 +17,8 @@ from typing import Any
 
 from decoding import codec
 from decoding.errors import UserError
-from decoding.trace import Finish, Header, SampleStep, Token, Tokenization, Trace
+from decoding.trace import Finish, Header, SampleStep, Token, Trace
+from decoding.values import Tokenization
 
 STORE_BYTES = 96_000_000
 FAMILY_LIMIT = 12

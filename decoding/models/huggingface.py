@@ -14,7 +14,8 @@ from torch import Tensor
 from decoding.errors import UserError
 from decoding.models.protocol import KVCache, Output, Progress, Template
 from decoding.models.tokenizer import PromptTokenizer
-from decoding.trace import ModelInfo, Token, Tokenization
+from decoding.trace import ModelInfo, Token
+from decoding.values import Tokenization
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 DEVICE = re.compile(r"cpu|mps|cuda(:\d+)?")

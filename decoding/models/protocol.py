@@ -8,7 +8,8 @@ from typing import Literal, Protocol
 
 from torch import Tensor
 
-from decoding.trace import ModelInfo, Token, Tokenization
+from decoding.trace import ModelInfo, Token
+from decoding.values import Tokenization
 
 Template = Literal["raw", "chat"]
 

@@ -12,7 +12,8 @@ from typing import Any
 from decoding.errors import UserError
 from decoding.models.bpe import byte_alphabet, merge_steps
 from decoding.models.protocol import Template
-from decoding.trace import Merge, Token, Tokenization, Word
+from decoding.trace import Token
+from decoding.values import Merge, Tokenization, Word
 
 MERGES_SHOWN_UP_TO = 64
 """A longer word (in starting pieces) has its tokens but no merges: their record grows with the square."""

@@ -11,7 +11,8 @@ from torch import Tensor
 from decoding.errors import UserError
 from decoding.models.protocol import KVCache, Output, Template
 from decoding.models.table import START, Table, read
-from decoding.trace import ModelInfo, Token, Tokenization, Word
+from decoding.trace import ModelInfo, Token
+from decoding.values import Tokenization, Word
 
 TABLES = Path(__file__).parent / "tables"
 CONTEXT_LENGTH = 4096

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from decoding.trace import Effects
+from decoding.values import Effects
 from visualizations.figures import base, curves
 from visualizations.figures.style import SMALL, Figure, View, number, text_px
 from visualizations.figures.words import Caption, caption

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from decoding.trace import Effects
+from decoding.values import Effects
 from visualizations.figures import base, curves
 from visualizations.figures.style import SANS, SMALL, Figure, Theme, View, number, text_px
 from visualizations.figures.words import Caption, caption

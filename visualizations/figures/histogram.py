@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decoding.trace import Histogram
+from decoding.values import Histogram
 from visualizations.figures import base
 from visualizations.figures import rows as table
 from visualizations.figures.rows import Row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from decoding.trace import Effects
+from decoding.values import Effects
 from visualizations.figures import base, curves
 from visualizations.figures.style import (
     SMALL,

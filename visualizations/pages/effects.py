@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from decoding.errors import UserError
-from decoding.trace import Effects, SampleStep, Stage
+from decoding.trace import SampleStep, Stage
+from decoding.values import Effects
 from visualizations import quiz
 from visualizations.components.headline import Headline
 from visualizations.components.viewer import Panel, Viewer, ViewSlider

@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from decoding.errors import UserError
-from decoding.trace import Tokenization, Word
+from decoding.values import Tokenization, Word
 from visualizations import quiz
 from visualizations.components.headline import Headline
 from visualizations.components.viewer import Panel, Viewer, ViewSlider

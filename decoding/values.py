@@ -1,0 +1,66 @@
+"""Values beside a run: how a prompt was split, and sweeps over one step's law. Standard library only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from decoding.trace import Distribution, Token
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """One byte-pair merge: its `rank` in the merge list (lower was learned earlier), then the pieces."""
+
+    rank: int
+    pieces: tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A pre-token: tokens `first` to `first + count - 1` of the prompt, and the merges that made them."""
+
+    text: str
+    first: int
+    count: int
+    start: tuple[Token, ...]
+    merges: tuple[Merge, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenization:
+    """A prompt as the tokenizer sees it."""
+
+    tokens: tuple[Token, ...]
+    words: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """One step's law under temperature T, and under T then top-p, over a grid.
+
+    `probs[i][j]`: probability of `tokens[i]` at `temperatures[j]`; `entropies[j]` in bits;
+    `kept[k][j]`: tokens that top-p at `top_ps[k]` keeps at `temperatures[j]`.
+    """
+
+    tokens: tuple[Token, ...]
+    temperatures: tuple[float, ...]
+    probs: tuple[tuple[float, ...], ...]
+    entropies: tuple[float, ...]
+    top_ps: tuple[float, ...]
+    kept: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """`draws` independent draws from one law: how often each token of `law.top` came, and the rest.
+
+    `total_variation`: half the sum of |empirical - exact| over the whole vocabulary; `expected`: its mean
+    for so many fair draws, exactly.
+    """
+
+    law: Distribution
+    draws: int
+    counts: tuple[int, ...]
+    tail_count: int
+    total_variation: float
+    expected: float
