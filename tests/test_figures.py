@@ -492,7 +492,7 @@ def test_moving_the_cursor_leaves_the_data(make: Callable[..., dict[str, Any]]) 
     assert here["data"] == there["data"] and here["layout"] != there["layout"]
     assert here["layout"]["meta"] == there["layout"]["meta"]
     moved = {key for key in here["layout"] if here["layout"][key] != there["layout"][key]}
-    assert moved <= {"shapes", "annotations"}
+    assert moved == {"shapes"}
     others = [make(0.5, LIGHT, EFFECTS["lecture"]), make(0.5, View(EN, "dark", 560), EFFECTS["rainy"])]
     assert len({figure["layout"]["meta"]["key"] for figure in (here, *others)}) == 3
 
@@ -521,15 +521,17 @@ def test_lines_differ_by_more_than_colour() -> None:
 def test_the_words_at_the_cursor_stay_inside_and_off_its_line(t: float, width: int) -> None:
     for name, found in EFFECTS.items():
         figure = entropy.entropy_curve(found, View(EN, "light", width), t)
-        cursor, most = figure["layout"]["annotations"]
-        assert cursor["text"].startswith(f"T = {t:.2f}<b> · ") and cursor["text"].endswith(" bits</b>"), name
+        cursor, most = figure["layout"]["shapes"][-2:]
+        said = cursor["label"]["text"]
+        assert said.startswith(f"T = {t:.2f}<b> · ") and said.endswith(" bits</b>"), name
         wide = width - 46 - entropy.RIGHT
-        half = style.text_px(cursor["text"].replace("<b>", "").replace("</b>", ""), 12, mono=True) / 2
-        center = 46 + t / 3 * wide + cursor["xshift"]
-        assert center - half >= -1e-6 and center + half <= width + 1e-6
-        text = style.text_px(most["text"], 12)
-        left = wide - 2 - text if most["xanchor"] == "right" else 4
-        assert not left < t / 3 * wide < left + text
+        room = style.text_px(said.replace("<b>", "").replace("</b>", ""), 12, mono=True)
+        assert cursor["x1"] - cursor["x0"] >= room
+        start = 46 + cursor["xanchor"] * wide
+        assert start + cursor["x0"] >= -1e-6 and start + cursor["x1"] <= width + 1e-6
+        left = most["xanchor"] * wide + most["x0"]
+        assert most["x1"] - most["x0"] >= style.text_px(most["label"]["text"], 12)
+        assert not left < t / 3 * wide < left + most["x1"] - most["x0"]
 
 
 def test_a_value_between_grid_points_is_marked_as_such() -> None:
@@ -547,8 +549,13 @@ def test_the_heat_map_counts_by_powers_of_ten() -> None:
     assert cells["z"][-1][-1] == pytest.approx(math.log10(49_152)) and cells["customdata"][0][0] == 1
     assert cells["colorbar"]["ticktext"] == ["1", "10", "100", "1,000", "10,000"]
     kept = found.kept[17][14]
-    assert f"<b>{kept} kept</b>" in [n["text"] for n in figure["layout"]["annotations"]]
-    assert heatmap.kept_heatmap(found, LIGHT, 0.7, 0.9, 5)["layout"]["annotations"][0]["text"] == "<b>5 kept</b>"
+    assert f"<b>{kept} kept</b>" in shape_words(figure)
+    assert "<b>5 kept</b>" in shape_words(heatmap.kept_heatmap(found, LIGHT, 0.7, 0.9, 5))
+
+
+def shape_words(figure: dict[str, Any]) -> list[str]:
+    """The words of the shapes."""
+    return [shape["label"]["text"] for shape in figure["layout"]["shapes"] if "label" in shape]
 
 
 # --- histogram -----------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import threading
 import zlib
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from decoding import codec
@@ -23,6 +24,12 @@ from decoding.values import Tokenization
 STORE_BYTES = 96_000_000
 FAMILY_LIMIT = 12
 """Most branches of one run that are kept to return to."""
+
+
+@lru_cache(maxsize=64)
+def _unpack(packed: bytes) -> SampleStep:
+    """Reading a step takes 5 ms, and one that is looked at is asked for again and again."""
+    return codec.loads(zlib.decompress(packed), SampleStep)
 
 
 @dataclass
@@ -53,7 +60,7 @@ class Run:
 
     def step(self, index: int) -> SampleStep:
         """Step `index`, from 0."""
-        return codec.loads(zlib.decompress(self.packed[index]), SampleStep)
+        return _unpack(self.packed[index])
 
     def token_ids(self, count: int | None = None) -> list[int]:
         """Ids of the first `count` new tokens."""

@@ -41,12 +41,12 @@ window.Lab = (() => {
 
   const config = { displayModeBar: false, responsive: false, scrollZoom: false, doubleClick: false };
 
-  // Draw in place. Where only the layout differs (a moved cursor), the data are left alone.
+  // Draw in place. Where only the shapes differ (a moved cursor), the data are left alone.
   async function draw(div, figure, onPick) {
     const Plotly = await plotly();
     const key = figure.layout.meta?.key && [figure.layout.meta.key, figure.layout.width, div.clientWidth].join("/");
     if (key && div.labKey === key) {
-      await Plotly.relayout(div, cursors(figure.layout));
+      await Plotly.relayout(div, { shapes: figure.layout.shapes || [] });
     } else {
       await Plotly.react(div, figure.data, figure.layout, config);
     }
@@ -61,11 +61,20 @@ window.Lab = (() => {
     div.dataset.drawn = String(Number(div.dataset.drawn || 0) + 1);
   }
 
-  const cursors = (layout) => ({ shapes: layout.shapes || [], annotations: layout.annotations || [] });
-
   const typing = (target) =>
     target.closest("input:not([type=range]), textarea, select, [contenteditable=true], [role=listbox], [role=combobox], pre") ||
     (target.matches("input[type=range]") && !target.closest(".lab-player"));
 
-  return { plotly, theme, onTheme, el, fill, draw, typing };
+  // What the controls said when the model last ran; a quiet line says where they differ from it.
+  let ran = null;
+  const hint = (on) => document.querySelectorAll(".lab-hint").forEach((node) => (node.textContent = on ? node.dataset.words : ""));
+
+  function settled(...given) {
+    ran = JSON.stringify(given);
+    hint(false);
+  }
+
+  const changed = (...given) => hint(ran !== null && JSON.stringify(given) !== ran);
+
+  return { plotly, theme, onTheme, el, fill, draw, typing, settled, changed };
 })();

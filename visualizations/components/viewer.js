@@ -5,14 +5,14 @@ const root = element.querySelector(".lab-viewer");
 document.documentElement.lang = root.lang;
 const words = JSON.parse(root.dataset.words);
 const part = (name) => element.querySelector(".lab-" + name);
-const state = { run: null, count: 0, tokens: [], prompt: [], step: 0, follow: true, running: false, playing: null, sliders: {}, details: {} };
+const state = { run: null, count: 0, tokens: [], prompt: [], step: 0, follow: true, running: false, playing: null, sliders: {}, details: {}, seen: new Set() };
 let wanted = 0, busy = false;
 
 function read() {
   if (!props.value) return;
   const value = JSON.parse(props.value);
+  if (outdatedTurn(value)) return;
   message(value.message, value.progress);
-  if (value.running && value.run === undefined) state.stopped = false; // another run begins
   if (value.running !== undefined) running(value.running && !state.stopped);
   if (value.run === undefined) {
     if (value.details) Object.assign(state.details, value.details) && render();
@@ -25,7 +25,8 @@ function read() {
 function show(value) {
   const other = value.run !== state.run;
   const { run, prompt = [], tokens = [], branches: list = [], count = tokens.length } = value;
-  Object.assign(state, { run, prompt, tokens, branches: list, count });
+  Object.assign(state, { run, prompt, tokens, branches: list, count, kept: Boolean(value.kept) });
+  if (value.kept) state.seen.add(run);
   Object.assign(state.details, value.details || {});
   if (other) {
     state.follow = value.step === undefined;
@@ -39,6 +40,8 @@ function show(value) {
   branches();
   text(part("joined"), value.text ?? "");
   text(part("about"), value.about ?? "");
+  text(part("before"), value.before ?? "");
+  if (part("back")) part("back").hidden = !value.back;
   player();
   render();
   if ((other && !value.running) || value.done) quiz();
@@ -93,15 +96,8 @@ function strip() {
   while (box.children.length > first + state.tokens.length) box.lastChild.remove();
 }
 
-async function reopen(run) {
-  stopPlaying();
-  const value = JSON.parse(await server.reopen(JSON.stringify({ run })));
-  if (value.message) return message(value.message);
-  message("");
-  show(value);
-}
-
 function player() {
+  links();
   const slider = part("position");
   if (!slider) return;
   const { count } = state;
@@ -116,7 +112,6 @@ function player() {
   part("previous").disabled = state.step <= 0;
   part("next").disabled = state.step >= count - 1;
   part("play").disabled = count < 2;
-  links();
 }
 
 function select(index, byPlayer = false) {
@@ -169,7 +164,7 @@ async function render() {
       const reply = JSON.parse(await server.render(JSON.stringify(asked)));
       if (asked.run !== state.run) continue;
       if (reply.message) message(reply.message);
-      else await paint(reply);
+      else await paint(reply, () => serial !== wanted);
       if (serial === wanted && (reply.message || !moved(asked.widths))) break;
     }
   } catch (error) {
@@ -192,24 +187,51 @@ function wish() {
   return { run: state.run, step: state.step, theme: theme(), widths, sliders: state.sliders, details: state.details };
 }
 
-async function paint(reply) {
-  for (const [name, panel] of Object.entries(reply.panels)) {
+// Words first, then the pictures on the screen, then the others; a newer wish makes the others moot.
+async function paint(reply, outdated) {
+  const cards = Object.entries(reply.panels).flatMap(([name, panel]) => {
     const card = element.querySelector(`.lab-panel[data-panel="${name}"]`);
-    if (!card) continue;
+    if (!card) return [];
     card.hidden = panel === null;
-    if (panel === null) continue;
+    if (panel === null) return [];
     text(card.querySelector(".lab-title"), panel.title);
     text(card.querySelector(".lab-text"), panel.text);
-    const div = card.querySelector(".lab-figure");
-    div.setAttribute("aria-label", panel.title + ". " + panel.text);
-    const signature = theme() + JSON.stringify(panel.figure);
-    const same = div.labSignature === signature && div.labWidth === div.clientWidth;
-    div.labSignature = signature;
-    div.labWidth = div.clientWidth;
-    if (!same) await draw(div, panel.figure, (id) => pick(name, id));
-    rows(card, panel, name);
-    code(card.querySelector(".lab-code"));
+    card.querySelector(".lab-figure").setAttribute("aria-label", panel.title + ". " + panel.text);
+    return [{ name, panel, card }];
+  });
+  details(reply);
+  const [seen, rest] = [cards.filter(({ card }) => onScreen(card)), cards.filter(({ card }) => !onScreen(card))];
+  for (const each of seen) await picture(each);
+  await frame();
+  root.dataset.shown = String(wanted); // what can be seen stands
+  for (const each of rest) {
+    if (outdated()) return;
+    await picture(each);
+    await frame();
   }
+}
+
+// Let the browser show what was drawn, and hear what the visitor does meanwhile.
+const frame = () => document.hidden || new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+
+function onScreen(card) {
+  const { top, bottom } = card.getBoundingClientRect();
+  return bottom > 0 && top < innerHeight;
+}
+
+async function picture({ name, panel, card }) {
+  const div = card.querySelector(".lab-figure");
+  const signature = theme() + JSON.stringify(panel.figure);
+  const same = div.labSignature === signature && div.labWidth === div.clientWidth;
+  div.labSignature = signature;
+  div.labWidth = div.clientWidth;
+  if (!same) await draw(div, panel.figure, (id) => pick(name, id));
+  rows(card, panel, name);
+  code(card.querySelector(".lab-code"));
+}
+
+// What a reply says beside its pictures.
+function details(reply) {
   if (reply.count !== undefined && reply.count !== state.count) {
     state.count = reply.count;
     state.step = Math.min(state.step, state.count - 1);
@@ -257,12 +279,6 @@ async function save() {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-function links() {
-  element.querySelectorAll("a[data-href]").forEach((link) => {
-    link.href = `${link.dataset.href}?run=${encodeURIComponent(state.run)}&step=${state.step}`;
-  });
-}
-
 function keys(event) {
   if (!element.isConnected) return document.removeEventListener("keydown", keys);
   if (!part("position") || event.altKey || event.ctrlKey || event.metaKey || typing(event.target)) return;
@@ -272,21 +288,11 @@ function keys(event) {
   select(moves[event.key]);
 }
 
-// Before the server says anything: the press was heard, and others may be before us.
-const waiting = () => message("", { text: words.waiting, fraction: null });
-
-// Choosing a row runs the model; while it runs already, it is not to be asked again.
-const pick = (panel, id) => state.running || trigger("pick", { run: state.run, step: state.step, panel, id });
-
-document.addEventListener("click", (event) => {
-  if (!element.isConnected || root.dataset.zero !== "0") return;
-  if (event.target.closest?.(".lab-run")) waiting();
-  if (event.target.closest?.(".lab-stop")) {
-    state.stopped = true; // a token that was under way when Stop was pressed starts nothing anew
-    running(false);
-    message("");
-  }
-});
+window.Lab.press = async (...given) => {
+  window.Lab.settled(...given.slice(0, -1));
+  return [...given.slice(0, -1), await press()];
+};
+window.Lab.stop = stop;
 part("previous")?.addEventListener("click", () => select(state.step - 1));
 part("next")?.addEventListener("click", () => select(state.step + 1));
 part("play")?.addEventListener("click", play);
@@ -313,4 +319,4 @@ new ResizeObserver(() => {
   }
 }).observe(element);
 watch("value", read);
-read();
+begin();

@@ -1,7 +1,7 @@
 """What the pictures over temperature share: the axis, the cursor, and values between grid points.
 
-The cursor lives in `layout.shapes` and `layout.annotations` alone, so that moving it leaves `data` as it
-was; `layout.meta.key` is the same as long as `data` is.
+The cursor and its words live in `layout.shapes` alone, so that moving it leaves `data` as it was;
+`layout.meta.key` is the same as long as `data` is. A shape with a label moves in 2 ms, an annotation in 25.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from visualizations.figures.style import MONO, SANS, SMALL, Figure, View, text_p
 
 LEFT, TOP, BOTTOM = 46, 24, 44
 """Margins, px."""
+NOTE = 18
+"""Height of a note's box, px."""
 
 
 def frame(view: View, height: float, right: float, **more: Any) -> dict[str, Any]:
@@ -76,19 +78,40 @@ def cursor_label(
 ) -> dict[str, Any]:
     """`T = 0.70 · value` above the plot area, kept inside the figure; `wide` and `right` as given to `frame`, px."""
     label = view.text("curves.cursor", t=f"{temperature:.2f}")
-    half = text_px(label + value, SMALL, mono=True) / 2
-    center = (temperature - low) / ((high - low) or 1) * wide
-    shift = max(0.0, half - LEFT - center) - max(0.0, center + half - wide - right)
+    room = text_px(label + value, SMALL, mono=True)
+    share = (temperature - low) / ((high - low) or 1)
+    shift = max(0.0, room / 2 - LEFT - share * wide) - max(0.0, share * wide + room / 2 - wide - right)
     said = f"{label}<b>{value}</b>" if value else label
-    return note(view, temperature, 1, said, yref="paper", yanchor="bottom", yshift=2, xshift=shift, mono=True)
+    return note(view, share, 1, said, room, xref="x domain", yref="paper", up=10, aside=shift, mono=True)
 
 
 def note(
-    view: View, x: float, y: float, text: str, mono: bool = False, color: str = "ink", **more: Any
+    view: View,
+    x: float,
+    y: float,
+    text: str,
+    room: float,
+    *,
+    side: str = "center",
+    aside: float = 0.0,
+    up: float = 0.0,
+    mono: bool = False,
+    color: str = "ink",
+    **more: Any,
 ) -> dict[str, Any]:
-    """A text in the layout."""
+    """A text as the label of a box of `room` px.
+
+    The box begins (`side` left), is centred or ends (right) at (x, y), moved by `aside` and `up` px.
+    """
+    start = aside - {"left": 0.0, "center": room / 2, "right": room}[side]
     font = {"family": MONO if mono else SANS, "size": SMALL, "color": view.color(color)}
-    return {"x": x, "y": y, "xref": "x", "yref": "y", "text": text, "font": font, "showarrow": False, **more}
+    return {
+        "type": "rect",
+        **{"xref": "x", "yref": "y", "xsizemode": "pixel", "ysizemode": "pixel", "xanchor": x, "yanchor": y},
+        **{"x0": start, "x1": start + room, "y0": up - NOTE / 2, "y1": up + NOTE / 2, "line": {"width": 0}},
+        "label": {"text": text, "font": font, "textposition": f"middle {side}", "padding": 0},
+        **more,
+    }
 
 
 def dot(view: View, x: float, y: float, color: str, radius: float = 4.5) -> dict[str, Any]:

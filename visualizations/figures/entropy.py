@@ -35,8 +35,7 @@ def entropy_curve(effects: Effects, view: View, temperature: float, entropy: flo
         RIGHT,
         xaxis=curves.temperature_axis(view, effects.temperatures),
         yaxis=base.ruled(view, 0, top, nticks=5, title=curves.title(view, "entropy.axis", standoff=6)),
-        shapes=[*curves.cursor(view, temperature), curves.dot(view, temperature, bits, view.color("kept"))],
-        annotations=notes,
+        shapes=[*curves.cursor(view, temperature), curves.dot(view, temperature, bits, view.color("kept")), *notes],
     )
     numbers = [effects.temperatures, effects.entropies, [most]]
     return curves.keyed(data, frame, numbers, ["H", view.theme, data[0]["hovertemplate"]])
@@ -75,8 +74,8 @@ def _most(view: View, cursor: float, wide: float, most: float, total: int) -> di
         if cursor < wide - room or cursor > room:
             break
     right = cursor < wide - room or wide - cursor > cursor
-    side: dict[str, Any] = {"xref": "paper", "xanchor": "right" if right else "left", "yanchor": "bottom", "yshift": 1}
-    return curves.note(view, 1 if right else 0, most, said, color="soft", **side, xshift=-2 if right else 4)
+    side: dict[str, Any] = {"side": "right", "aside": -2} if right else {"side": "left", "aside": 4}
+    return curves.note(view, int(right), most, said, room, up=9, color="soft", xref="x domain", **side)
 
 
 def entropy_caption(effects: Effects, view: View, temperature: float, entropy: float | None = None) -> Caption:

@@ -41,8 +41,7 @@ def kept_heatmap(effects: Effects, view: View, temperature: float, top_p: float,
             tickformat=".1f",
             title=curves.title(view, "heatmap.axis", standoff=6),
         ),
-        shapes=_cross(effects, view, temperature, top_p),
-        annotations=_notes(effects, view, temperature, top_p, count),
+        shapes=[*_cross(effects, view, temperature, top_p), *_notes(effects, view, temperature, top_p, count)],
     )
     numbers = [effects.temperatures, effects.top_ps, effects.kept]
     return curves.keyed(data, frame, numbers, ["kept", view.theme, data[0]["hovertemplate"]])
@@ -107,12 +106,14 @@ def _notes(effects: Effects, view: View, temperature: float, top_p: float, count
     (left, right), (low, high) = _edges(effects.temperatures), _edges(effects.top_ps)
     wide, tall = curves.size(view, HEIGHT, RIGHT)
     label = view.text("heatmap.count", count=number(count))
-    at_right = (right - temperature) / (right - left) * wide > text_px(label, SMALL) + 30
+    room = text_px(label, SMALL) + 12
+    at_right = (right - temperature) / (right - left) * wide > room + 18
     above = (high - top_p) / (high - low) * tall > 34
-    box: dict[str, Any] = {"bgcolor": view.color("panel"), "borderpad": 3, "xanchor": "left" if at_right else "right"}
-    shift: dict[str, Any] = {"xshift": 10 if at_right else -10, "yshift": 16 if above else -16}
+    side: dict[str, Any] = {"side": "left", "aside": 10} if at_right else {"side": "right", "aside": -10}
+    box = curves.note(view, temperature, top_p, f"<b>{label}</b>", room, up=16 if above else -16, **side)
+    box["label"]["textposition"] = "middle center"
     return [
-        curves.note(view, temperature, top_p, f"<b>{label}</b>", **box, **shift),
+        {**box, "fillcolor": view.color("panel")},
         curves.cursor_label(view, temperature, left, right, wide, RIGHT),
     ]
 

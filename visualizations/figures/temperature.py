@@ -53,8 +53,11 @@ def temperature_curves(effects: Effects, view: View, temperature: float, top_n: 
         yaxis=base.ruled(
             view, 0, TOP, tickvals=[0, 0.25, 0.5, 0.75, 1], ticktext=["0", "25 %", "50 %", "75 %", "100 %"]
         ),
-        shapes=[*curves.cursor(view, temperature), _dots(effects, view, temperature, count)],
-        annotations=[curves.cursor_label(view, temperature, low, high, wide, right)],
+        shapes=[
+            *curves.cursor(view, temperature),
+            _dots(effects, view, temperature, count),
+            curves.cursor_label(view, temperature, low, high, wide, right),
+        ],
         hovermode="x unified",
     )
     ids = [token.id for token in effects.tokens[:count]]
