@@ -1,4 +1,4 @@
-"""Command line: `python -m decoding METHOD --prompt P [settings] [--json]`, or `show FILE`."""
+"""Command line: `python -m decoding METHOD [--prompt P] [settings] [--json]`, or `show FILE`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from decoding import report
 from decoding.errors import UserError
-from decoding.trace import SampleStep, Trace
+from decoding.trace import Trace
+
+if TYPE_CHECKING:
+    from decoding.api import Settings
 
 PROCESSOR_OPTIONS: dict[str, tuple[type, str]] = {
     "temperature": (float, "divide the logits by T; 0 is greedy"),
@@ -26,6 +30,24 @@ PROCESSOR_OPTIONS: dict[str, tuple[type, str]] = {
 }
 
 
+BEAM_OPTIONS: dict[str, tuple[type, str]] = {
+    "num_beams": (int, "texts searched side by side; default 4"),
+    "length_penalty": (float, "scores are logprob / length^this; above 0 favours longer texts; default 1"),
+    "num_return_sequences": (int, "texts to return, best first; default 1"),
+    "num_beam_groups": (int, "groups that avoid each other's tokens; default 1"),
+    "diversity_penalty": (float, "subtract this per earlier group that took the token at this depth"),
+    "relative_threshold": (float, "cut candidates at most this times as likely as the best"),
+    "absolute_threshold": (float, "cut candidates this many nats or more below the best"),
+    "relative_local_threshold": (
+        float,
+        "cut candidates whose last token is at most this times as likely as the best",
+    ),
+    "max_per_parent": (int, "keep at most so many candidates of each beam"),
+    "sample_first": (int, "draw so many tokens before the search starts"),
+}
+EARLY_STOPPING = {"false": False, "true": True, "never": "never"}
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line on stderr and exit status 2."""
 
@@ -39,12 +61,18 @@ def parser() -> Parser:
     methods = top.add_subparsers(dest="method", metavar="METHOD", required=True, parser_class=Parser)
     greedy = methods.add_parser("greedy", help="the most likely token at every step")
     drawn = methods.add_parser("sample", help="draw every token from the processed distribution")
-    for method in (greedy, drawn):
-        _add_common(method)
-    for name, (kind, text) in PROCESSOR_OPTIONS.items():
-        drawn.add_argument(_flag(name), dest=name, type=kind, help=text)
+    beam = methods.add_parser("beam", help="search for likely texts, several side by side")
+    for method, listed in ((greedy, 20), (drawn, 20), (beam, 8)):
+        _add_common(method, listed)
+    for method in (drawn, beam):
+        _add_options(method, PROCESSOR_OPTIONS)
+        method.add_argument("--order", default="", help="processors to apply first, e.g. top_p,temperature")
     drawn.add_argument("--sampler", default="direct", help="direct, binary, alias, gumbel or argmax")
-    drawn.add_argument("--order", default="", help="processors to apply first, e.g. top_p,temperature")
+    _add_options(beam, BEAM_OPTIONS)
+    early = "end when num_beams texts are finished (true), or when none open can do better, as it is (false) or ever"
+    beam.add_argument("--early-stopping", choices=EARLY_STOPPING, nargs="?", const="true", default="false", help=early)
+    beam.add_argument("--search", default="beam", help="beam, sample (draw, then beam) or stochastic (Gumbel-top-k)")
+    beam.add_argument("--rule-order", default="", help="pruning rules to apply first, e.g. max_per_parent")
     show = methods.add_parser("show", help="print a saved trace")
     show.add_argument("file")
     return top
@@ -54,12 +82,17 @@ def _flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _add_common(method: argparse.ArgumentParser) -> None:
+def _add_options(method: argparse.ArgumentParser, options: dict[str, tuple[type, str]]) -> None:
+    for name, (kind, text) in options.items():
+        method.add_argument(_flag(name), dest=name, type=kind, help=text)
+
+
+def _add_common(method: argparse.ArgumentParser, top: int) -> None:
     method.add_argument("--model", default="smollm2", help="smollm2, toy:NAME, toy:FILE.json, a folder, or a hub id")
-    method.add_argument("--prompt", required=True)
+    method.add_argument("--prompt", default="", help="default: empty, from the model's start token")
     method.add_argument("--chat", action="store_true", help="put the prompt into the model's chat template")
     method.add_argument("--max-new-tokens", type=int, default=32)
-    method.add_argument("--top", type=int, default=20, help="alternatives recorded per step (1 to 50)")
+    method.add_argument("--top", type=int, default=top, help="alternatives recorded per step or beam (1 to 50)")
     method.add_argument("--seed", type=int, default=0)
     method.add_argument("--device", default="auto")
     method.add_argument("--dtype", default="auto")
@@ -97,16 +130,32 @@ def _show(path: str) -> Trace:
 def _run(options: argparse.Namespace) -> Trace:
     from decoding import api
 
-    limits = {"max_new_tokens": options.max_new_tokens, "top": options.top}
-    if options.method == "greedy":
-        settings = api.greedy_settings(**limits)
-    else:
-        chosen: dict[str, Any] = {name: getattr(options, name) for name in PROCESSOR_OPTIONS}
-        order = [name.strip().replace("-", "_") for name in options.order.split(",") if name.strip()]
-        settings = api.sample_settings(sampler=options.sampler, order=order, **limits, **chosen)
+    settings = _settings(options)
     model = api.load(options.model, device=options.device, dtype=options.dtype, progress=_progress)
     template = "chat" if options.chat else "raw"
     return api.decode(model, options.prompt, settings, options.seed, template)  # type: ignore[arg-type]
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    from decoding import api
+
+    limits = {"max_new_tokens": options.max_new_tokens, "top": options.top}
+    if options.method == "greedy":
+        return api.greedy_settings(**limits)
+    chosen: dict[str, Any] = {name: getattr(options, name) for name in PROCESSOR_OPTIONS}
+    chosen |= {"order": _names(options.order), **limits}
+    if options.method == "sample":
+        return api.sample_settings(sampler=options.sampler, **chosen)
+    chosen |= {name: getattr(options, name) for name in BEAM_OPTIONS}
+    early = EARLY_STOPPING[options.early_stopping]
+    return api.beam_settings(
+        search=options.search, early_stopping=early, rule_order=_names(options.rule_order), **chosen
+    )
+
+
+def _names(text: str) -> list[str]:
+    """`top-p, temperature` as the names of the settings."""
+    return [name.strip().replace("-", "_") for name in text.split(",") if name.strip()]
 
 
 def _progress(what: str, fraction: float) -> None:
@@ -118,26 +167,9 @@ def _progress(what: str, fraction: float) -> None:
 
 
 def print_trace(trace: Trace) -> None:
-    """The run as a table: one line per token with its probability and what was kept."""
-    header = trace.header
-    print(_printable(f"{header.method} on {header.model.name}, seed {header.seed}"))
-    print(f"prompt: {header.prompt.text!r}")
-    print(f"{'step':>4}  {'token':<18} {'p':>8} {'model p':>8} {'kept':>7} {'bits':>6}  drawn")
-    for step in trace.steps:
-        print(_row(step))
-    print(f"text: {trace.finish.text!r} (ended by {trace.finish.reason})")
-
-
-def _printable(text: str) -> str:
-    """A terminal obeys control characters, and a saved trace may come from anyone."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
-
-
-def _row(step: SampleStep) -> str:
-    last = step.stages[-1]
-    token = repr(step.token.text)
-    figures = f"{step.prob:8.4f} {step.model_prob:8.4f} {last.kept_count:7,} {last.result.entropy:6.2f}"
-    return f"{step.position + 1:4}  {token:<18} {figures}  {step.draw.kind}"
+    """The run as a table."""
+    for line in report.lines(trace):
+        print(line)
 
 
 def _run_as_program() -> int:

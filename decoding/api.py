@@ -4,6 +4,8 @@ from decoding import api
 model = api.load()
 run = api.decode(model, "The sky is", api.sample_settings(temperature=0.8, top_p=0.9), seed=1)
 print(run.finish.text)
+tree = api.decode(model, "The sky is", api.beam_settings(num_beams=4, num_return_sequences=2))
+print([(best.text, best.score) for best in tree.finish.returned])
 """
 
 from __future__ import annotations
@@ -11,17 +13,42 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import overload
 
 from decoding import codec
+from decoding.beam.results import results
+from decoding.beam.search import beam
 from decoding.errors import UserError
 from decoding.models import load
 from decoding.models.protocol import LanguageModel, Template
 from decoding.sampling import Uniforms, sample
-from decoding.settings import Limits, SampleSettings, check_seed, greedy_settings, sample_settings
-from decoding.trace import SCHEMA, Finish, Header, Prompt, SampleStep, Trace
+from decoding.settings import (
+    BeamSettings,
+    Limits,
+    SampleSettings,
+    beam_settings,
+    check_seed,
+    greedy_settings,
+    sample_settings,
+)
+from decoding.trace import SCHEMA, BeamStep, Finish, Header, Prompt, Returned, SampleStep, Step, Trace
 
-__all__ = ["decode", "finish", "greedy_settings", "load", "open", "prepare", "sample_settings", "save", "stream"]
+__all__ = [
+    "beam_settings",
+    "decode",
+    "finish",
+    "finish_beams",
+    "greedy_settings",
+    "load",
+    "open",
+    "prepare",
+    "sample_settings",
+    "save",
+    "stream",
+]
 
+Settings = SampleSettings | BeamSettings
+"""Their class chooses the method."""
 
 CHARACTERS_PER_TOKEN = 50
 """A prompt with more characters than this per allowed token is refused before it is split into tokens."""
@@ -30,7 +57,7 @@ CHARACTERS_PER_TOKEN = 50
 def decode(
     model: LanguageModel,
     prompt: str,
-    settings: SampleSettings | None = None,
+    settings: Settings | None = None,
     seed: int = 0,
     template: Template = "raw",
     limits: Limits | None = None,
@@ -39,13 +66,15 @@ def decode(
     settings = settings or greedy_settings()
     header = prepare(model, prompt, settings, seed, template, limits)
     steps = tuple(stream(model, header, settings))
-    return Trace(header, steps, finish(model, [step.token.id for step in steps]))
+    if isinstance(settings, BeamSettings):
+        return Trace(header, steps, finish_beams(model, settings, steps))
+    return Trace(header, steps, finish(model, _sampled(steps)))
 
 
 def prepare(
     model: LanguageModel,
     prompt: str,
-    settings: SampleSettings,
+    settings: Settings,
     seed: int = 0,
     template: Template = "raw",
     limits: Limits | None = None,
@@ -65,18 +94,27 @@ def prepare(
     if len(ids) + new > info.context_length:
         values = {"prompt": len(ids), "new": new, "total": len(ids) + new}
         raise UserError("context_too_short", model=info.name, limit=info.context_length, **values)
-    for token in settings.forced.values():
+    for token in settings.forced.values() if isinstance(settings, SampleSettings) else ():
         if not 0 <= token < info.vocab_size:
             raise UserError("unknown_token", value=token, limit=info.vocab_size, last=info.vocab_size - 1)
     tokens = tuple(model.token(id) for id in ids)
     return Header(SCHEMA, info, settings.method, Prompt(prompt, template, tokens), settings.plain(), seed, _versions())
 
 
+@overload
 def stream(
     model: LanguageModel, header: Header, settings: SampleSettings, known: Sequence[int] = ()
-) -> Iterator[SampleStep]:
-    """The run's steps as they are made; close the iterator to stop. `known`: go on after these new tokens."""
+) -> Iterator[SampleStep]: ...
+@overload
+def stream(model: LanguageModel, header: Header, settings: Settings, known: Sequence[int] = ()) -> Iterator[Step]: ...
+def stream(model: LanguageModel, header: Header, settings: Settings, known: Sequence[int] = ()) -> Iterator[Step]:
+    """The run's steps as they are made; close the iterator to stop. `known`: go on after these new tokens.
+
+    Of a beam search, only tokens sampled before it can be known.
+    """
     prompt = [token.id for token in header.prompt.tokens]
+    if isinstance(settings, BeamSettings):
+        return beam(model, prompt, settings, Uniforms(header.seed), known)
     return sample(model, prompt, settings, Uniforms(header.seed), known)
 
 
@@ -84,7 +122,32 @@ def finish(model: LanguageModel, ids: Sequence[int], cancelled: bool = False) ->
     """How a run with these new tokens ended: `eos` if the last ends a text, else `length` or `cancelled`."""
     ended = bool(ids) and ids[-1] in model.end_ids
     reason = "eos" if ended else "cancelled" if cancelled else "length"
-    return Finish(reason, tuple(ids), model.decode(ids[:-1] if ended else ids))  # type: ignore[arg-type]
+    return Finish(reason, tuple(ids), _text(model, ids))  # type: ignore[arg-type]
+
+
+def finish_beams(
+    model: LanguageModel, settings: BeamSettings, steps: Sequence[Step], cancelled: bool = False
+) -> Finish:
+    """How a beam search with these steps ended, and the texts it returns; the best one's reason, tokens and text.
+
+    Of a search that was cancelled, its best texts so far.
+    """
+    best = results(steps, settings)
+    if not best:  # nothing was searched: a sampled token ended the text, or somebody the run
+        return finish(model, _sampled(steps), cancelled)
+    returned = tuple(Returned(each.token_ids, _text(model, each.token_ids), each.logprob, each.score) for each in best)
+    first = finish(model, best[0].token_ids)
+    stopped = cancelled and isinstance(steps[-1], BeamStep) and steps[-1].ending is None
+    return Finish("cancelled" if stopped else first.reason, first.token_ids, first.text, returned)
+
+
+def _sampled(steps: Sequence[Step]) -> list[int]:
+    return [step.token.id for step in steps if isinstance(step, SampleStep)]
+
+
+def _text(model: LanguageModel, ids: Sequence[int]) -> str:
+    """Joined text, the end token left out."""
+    return model.decode(ids[:-1] if ids and ids[-1] in model.end_ids else ids)
 
 
 def save(trace: Trace, path: str | Path) -> None:

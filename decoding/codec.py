@@ -12,24 +12,24 @@ import json
 import math
 import re
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from decoding import trace
+from decoding.consistency import CHECKS
 from decoding.errors import UserError
-from decoding.trace import SCHEMA, AliasDraw, BinarySearchDraw, DirectDraw, GumbelDraw, SampleStep, Stage, Trace
+from decoding.trace import SCHEMA, Trace
 
 MAX_BYTES = 32_000_000
-"""Largest JSON that is read: 256 steps with all processors and 50 alternatives take about 17 MB."""
+"""Largest JSON that is read: 256 steps with all processors and 50 alternatives take about 17 MB,
+and 100,000 nodes of a beam search about 25."""
 MAX_VALUES = 2_000_000
 """Most objects and arrays in it, which bounds the memory it takes; those 256 steps have 340,000."""
 MAX_DEPTH = 16
 """Deepest nesting that is read; a trace has 8."""
 MAX_INT = 2**63 - 1
-ROUNDING = 1e-6
-"""How far probabilities that sum to 1 may be from it."""
 HALF = re.compile("[\ud800-\udfff]")
 """Half of a surrogate pair, which is no character and cannot be written as UTF-8."""
 
@@ -118,7 +118,7 @@ def _read(kind: Any, plain: Any, where: str, depth: int) -> Any:
         return tuple(_read(args[0], item, f"{where}[{i}]", depth + 1) for i, item in enumerate(plain))
     if isinstance(kind, type) and is_dataclass(kind):
         value = _read_dataclass(kind, plain, where, depth)
-        if kind in _CHECKS and (fault := next(_CHECKS[kind](value), None)):
+        if kind in CHECKS and (fault := next(CHECKS[kind](value), None)):
             raise _wrong(where, fault)
         return value
     if origin is not None and issubclass(origin, Mapping):
@@ -164,15 +164,16 @@ def _read_fields(
             raise _wrong(f"{where}.{f.name}", "it is missing")
 
 
-_UNIT = frozenset({"prob", "model_prob", "tail_mass", "kept_mass", "uniform", "coin", "threshold", "cumulative"})
+_UNIT = frozenset({"prob", "model_prob", "tail_mass", "kept_mass", "uniform", "coin", "cumulative"})
 """Fields that are probabilities or uniforms."""
 _COUNTS = frozenset(
     {
         *("id", "position", "index", "column", "rank", "first", "seed", "entropy", "gap", "ties", "scanned", "built"),
         *("count", "kept_count", "tail_count", "column_count", "vocab_size", "context_length"),
+        *("parent", "group", "considered", "node"),
     }
 )
-"""Fields that are ids, places, counts or entropies: from 0 up. `gap` may be None."""
+"""Fields that are ids, places, counts or entropies: from 0 up. `gap` and `parent` may be None."""
 
 
 def _read_mapping(kind: Any, plain: Any, where: str, depth: int) -> dict[str, Any]:
@@ -210,67 +211,6 @@ def _finite(plain: Any, where: str) -> Any:
     if isinstance(plain, float) and not math.isfinite(plain):
         raise _wrong(where, "it is beyond the largest number")
     return plain
-
-
-def _trace_faults(value: Trace) -> Iterator[str]:
-    """What does not fit together in a run whose parts do."""
-    drawn = tuple(step.token.id for step in value.steps)
-    if drawn != value.finish.token_ids:
-        yield "finish.token_ids are not the tokens of the steps"
-    if [step.position for step in value.steps] != list(range(len(drawn))):
-        yield "the positions of the steps do not count from 0"
-    read = tuple(token.id for token in value.header.prompt.tokens)
-    if max((*read, *drawn), default=-1) >= value.header.model.vocab_size:
-        yield "a token id is beyond the vocabulary"
-
-
-def _step_faults(step: SampleStep) -> Iterator[str]:
-    listed = [{c.token.id for c in stage.result.top} for stage in step.stages]
-    if not listed:
-        yield "it has no stages"
-    elif any(ids != listed[0] for ids in listed):
-        yield "its stages do not list the same tokens"
-    elif step.token.id not in listed[0]:
-        yield "its token is not among those listed"
-
-
-def _stage_faults(stage: Stage) -> Iterator[str]:
-    law = stage.result
-    if len({c.token.id for c in law.top}) < len(law.top):
-        yield "it lists a token twice"
-    if any(c.kept != (c.logit is not None) or (c.prob > 0 and not c.kept) for c in law.top):
-        yield "a removed token has a logit or a probability, or a kept one has no logit"
-    if stage.kept_count != law.tail_count + sum(c.kept for c in law.top) or stage.kept_count == 0:
-        yield "kept_count is not how many tokens are kept"
-    if abs(math.fsum([law.tail_mass, *(c.prob for c in law.top)]) - 1) > ROUNDING:
-        yield "its probabilities do not sum to 1"
-
-
-def _alias_faults(draw: AliasDraw) -> Iterator[str]:
-    if draw.column >= draw.column_count or draw.column not in [column.index for column in draw.columns]:
-        yield "the column drawn is not among those listed"
-
-
-def _interval_faults(draw: DirectDraw | BinarySearchDraw) -> Iterator[str]:
-    if not 0 <= draw.low <= draw.high <= 1 + ROUNDING:
-        yield "low and high are not an interval in 0 to 1"
-
-
-def _gumbel_faults(draw: GumbelDraw) -> Iterator[str]:
-    if not 0 < len(draw.scores) <= draw.count:
-        yield "it lists no scores, or more than there are"
-
-
-_CHECKS: dict[type, Callable[[Any], Iterator[str]]] = {
-    Trace: _trace_faults,
-    SampleStep: _step_faults,
-    Stage: _stage_faults,
-    DirectDraw: _interval_faults,
-    BinarySearchDraw: _interval_faults,
-    AliasDraw: _alias_faults,
-    GumbelDraw: _gumbel_faults,
-}
-"""What must hold between the fields of a class."""
 
 
 @cache

@@ -13,7 +13,7 @@ MESSAGES: dict[str, str] = {
     "not_a_number": "{name} is {value}, not a number: give one, {limit}.",
     "trace_too_large": "The trace has {size:,} bytes; at most {limit:,} are read: record fewer steps or alternatives.",
     "trace_version": "The trace has schema version {version}; this version reads {limit}: record it again.",
-    "trace_broken": "This is not a readable trace: {where}: {why}. Save it again from a run.",
+    "trace_broken": "This is not a readable trace ({where}: {why}): save it again from a run.",
     "prompt_too_long": "The prompt has {tokens:,} tokens; at most {limit:,} are taken: shorten it.",
     "too_many_new_tokens": "{tokens:,} new tokens were asked for; at most {limit:,} are made: ask for fewer.",
     "context_too_short": (
@@ -60,6 +60,10 @@ MESSAGES: dict[str, str] = {
     "toy_sum": "Row {row!r} sums to {sum}; it must sum to 1: add {missing} to one of its words.",
     "toy_word": "{word!r} is not in the table {model}; its words are {known}: use those, with spaces between.",
     "toy_no_hidden": "{model} is a table and has no hidden states: use a neural model.",
+    "too_many_texts": (
+        "{model} can write at least {count:,} texts of up to {tokens:,} tokens; at most {limit:,} are listed: "
+        "ask for fewer new tokens, or use a smaller table."
+    ),
     "run_forgotten": "This run is no longer kept here; only the latest are: press Run to make it again.",
     "law_text_long": "The text has {count:,} characters; at most {limit:,} are read: shorten it.",
     "law_count": "{count} items were typed; a law has {least} to {most}: type as many, as in 0.5 0.3 0.2.",
@@ -74,6 +78,14 @@ MESSAGES: dict[str, str] = {
     "law_name_twice": "The name {name!r} is there twice: give each item its own.",
     "law_zero": "All weights are 0, so nothing can be drawn: make one larger.",
     "prompt_too_many_characters": "The prompt has {count:,} characters; at most {limit:,} are taken: shorten it.",
+    "option_unused": (
+        "{name} is {value}, which has no meaning unless {needs}: change that, or leave {name} at {neutral}."
+    ),
+    "beam_groups_uneven": "{groups} groups cannot share {beams} beams equally: choose one of {choices}.",
+    "too_many_nodes": (
+        "{beams} beams with {top} candidates recorded of each over {tokens:,} tokens make {count:,}; "
+        "at most {limit:,} are recorded: ask for fewer of one of these."
+    ),
     "law_forgotten": "This address names no law that can be drawn from: choose one at the left and press Show.",
 }
 """Code to English sentence; fields in braces are filled from the error's values."""

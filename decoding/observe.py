@@ -92,9 +92,7 @@ def law(logits: Tensor, position: int = 0, before: Law | None = None) -> Law:
     """
     kept, size = (None, logits.numel()) if before is None else (before.kept, before.size)
     smallest, largest = (float(extreme) for extreme in logits.aminmax())
-    if not math.isfinite(largest):
-        what = "NaN" if math.isnan(largest) else "+inf" if largest > 0 else "nothing but -inf"
-        raise UserError("broken_logits", step=position + 1, what=what)
+    check_largest(largest, position)
     if smallest == -math.inf:
         alive = (logits > -math.inf).nonzero().squeeze(-1)
         logits, kept = logits[alive], alive if kept is None else kept[alive]
@@ -105,6 +103,13 @@ def law(logits: Tensor, position: int = 0, before: Law | None = None) -> Law:
     mean = float(weights.dot(shifted)) / total
     entropy = max(0.0, (math.log(total) - mean) / math.log(2))
     return Law(logits, kept, size, largest, total, entropy)
+
+
+def check_largest(largest: float, position: int) -> None:
+    """Raise UserError where logits with this maximum (NaN if any is NaN) are no distribution."""
+    if not math.isfinite(largest):
+        what = "NaN" if math.isnan(largest) else "+inf" if largest > 0 else "nothing but -inf"
+        raise UserError("broken_logits", step=position + 1, what=what)
 
 
 def processed(before: Law, processor: Processor, history: Tensor, position: int = 0) -> Law:

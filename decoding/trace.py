@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 SCHEMA = 1
 """Version of the JSON form; raised when a field changes its meaning."""
+MAX_BEAMS = 32
+"""Most beams that a search keeps open, and most texts it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +214,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class BeamNode:
-    """One candidate of a beam search: a token after the node `parent` (None: after the prompt).
+    """One candidate of a beam search: a token after the node `parent` (None: after the prompt and what was sampled).
 
     `prob`: the token's own probability there, in the law searched. `logprob`: nats, summed from the
     root. `score`: what it was ranked by: `logprob`, that less a diversity penalty, or perturbed by
@@ -232,7 +234,11 @@ class BeamNode:
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A finished beam: its last node, and `score` = logprob / length^length_penalty, by which results are ranked."""
+    """A finished beam: its last node, and `score`, by which results are ranked.
+
+    logprob / length^length_penalty, length in tokens from the root, the end token included; of a stochastic
+    search the perturbed logprob.
+    """
 
     node: int
     score: float
@@ -240,11 +246,11 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True)
 class BeamStep:
-    """One depth of a beam search (from 1: the first new token).
+    """One depth of a beam search, from 1: the first token searched.
 
     `nodes`: the candidates recorded, best score first. `considered`: how many there were, of
     probability above 0. `finished`: the hypotheses held after this depth, best first. `attainable`:
-    the best length-normalised score that an open beam is still credited with; None where none is open.
+    the best score (as of a Hypothesis) that an open beam is still credited with; None where none is open.
     `ending`: why the search ended here, else None.
     """
 
@@ -271,13 +277,14 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """The model that ran: `name` as asked for, and what it is."""
+    """The model that ran: `name` as asked for, and what it is. `end_ids`: the tokens that end a text."""
 
     name: str
     vocab_size: int
     context_length: int
     device: str
     dtype: str
+    end_ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +302,10 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """One of the texts a search returns: its new tokens, `logprob` in nats, and its length-normalised `score`."""
+    """One of the texts a search returns: its new tokens, end token included, `logprob` and `score`.
+
+    Both are of the tokens searched: those sampled before the search are in `token_ids` and in `text` only.
+    """
 
     token_ids: tuple[int, ...]
     text: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from decoding.trace import Distribution, Token
+from decoding.trace import Distribution, Returned, Token
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +65,38 @@ class Histogram:
     tail_count: int
     total_variation: float
     expected: float
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """One of several searches from the same prompt: `name`, its width and rules, the text it found.
+
+    `logprob`: nats, of the new tokens from where the search starts. `forwards`: of the model, whatever the batch.
+    `expanded`: beams whose extensions were computed, the root included. `considered`: those extensions.
+    """
+
+    name: str
+    num_beams: int
+    rules: Mapping[str, float]
+    text: str
+    token_ids: tuple[int, ...]
+    logprob: float
+    forwards: int
+    expanded: int
+    considered: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exhausted:
+    """All texts of a small model counted: how many there are, and the best of them by score."""
+
+    texts: int
+    best: Returned
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Searches side by side; `exhausted` where the model is small enough to look at every text."""
+
+    contests: tuple[Contest, ...]
+    exhausted: Exhausted | None = None

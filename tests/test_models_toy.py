@@ -10,10 +10,15 @@ from typing import Any
 import pytest
 import torch
 
+from decoding.beam.exhaustive import exhaustive, where_lost
+from decoding.beam.search import beam
 from decoding.errors import UserError
 from decoding.models import load
 from decoding.models.table import parse
-from decoding.models.toy import ToyModel
+from decoding.models.toy import TABLES, ToyModel, names
+from decoding.sampling import Uniforms, sample
+from decoding.settings import BeamSettings, greedy_settings
+from decoding.trace import BeamStep
 
 GOOD: dict[str, Any] = {"end": "<end>", "rows": {"": {"a": 0.5, "b": 0.5}, "a": {"b": 0.25, "<end>": 0.75}}}
 
@@ -133,6 +138,91 @@ def test_a_tree_under_its_mask_is_its_paths(lecture: Any) -> None:
         assert torch.equal(logits[node], alone[0, 0]), path
     cache.keep([0, 1, 4])
     assert lecture.decode(cache.rows[0]) == "<start> I love"
+
+
+# the tables that show where a search goes wrong
+
+
+def searched(model: Any, **options: Any) -> tuple[list[BeamStep], str, float]:
+    """The steps of a beam search, its best text and that text's probability."""
+    steps: list[Any] = list(beam(model, model.encode(""), BeamSettings(**options), Uniforms(0)))
+    nodes = {node.id: node for step in steps for node in step.nodes}
+    at, ids = steps[-1].finished[0].node, []
+    prob = math.exp(nodes[at].logprob)
+    while at is not None:
+        ids.append(nodes[at].token.id)
+        at = nodes[at].parent
+    ids = [id for id in reversed(ids) if id not in model.end_ids]
+    return steps, model.decode(ids), prob
+
+
+def greedy(model: Any) -> tuple[str, float]:
+    steps = list(sample(model, model.encode(""), greedy_settings(6), Uniforms(0)))
+    ids = [step.token.id for step in steps if step.token.id not in model.end_ids]
+    return model.decode(ids), math.prod(step.model_prob for step in steps)
+
+
+def best(model: Any, penalty: float = 1.0) -> tuple[str, float, tuple[int, ...]]:
+    first = exhaustive(model, model.encode(""), 6, penalty)[0]
+    return first.text, math.exp(first.logprob), first.token_ids
+
+
+def test_greedy_trap() -> None:
+    """Greedy takes the likeliest first word and ends with a text a fifth as likely as what a beam of 2 finds."""
+    model = load("toy:greedy-trap")
+    assert greedy(model) == ("The cat slept", pytest.approx(0.06))
+    for penalty in (0.0, 1.0):
+        assert best(model, penalty)[:2] == ("Some cats purr", pytest.approx(0.288))
+    for width in (2, 3, 4):
+        steps, text, prob = searched(model, num_beams=width, max_new_tokens=3)
+        assert (text, prob) == ("Some cats purr", pytest.approx(0.288)) and len(steps) == 3
+    assert searched(model, num_beams=1, max_new_tokens=3)[1] == "The cat slept"
+
+
+def test_beam_trap() -> None:
+    """A beam of 2 cuts at once the word that the best text begins with; a beam of 3 keeps it."""
+    model = load("toy:beam-trap")
+    text, prob, ids = best(model)
+    assert (text, prob) == ("Nobody knows why", pytest.approx(0.18))
+    assert best(model, 0.0)[0] == text and greedy(model) == ("We are here", pytest.approx(0.064))
+    steps, second, lower = searched(model, num_beams=2, max_new_tokens=3)
+    assert (second, lower) == ("You can go", pytest.approx(0.0945)) and prob / lower > 1.9
+    lost = where_lost(steps, ids)
+    assert lost is not None and lost.depth == 1 and lost.node is not None and lost.node.rule is not None
+    assert (lost.node.token.text, lost.node.fate, lost.node.rule.rule) == ("Nobody", "pruned", "width")
+    assert (lost.node.rule.value, lost.node.rule.threshold) == pytest.approx((math.log(0.25), math.log(0.35)))
+    for width in (3, 4):
+        steps, third, higher = searched(model, num_beams=width, max_new_tokens=6)
+        assert (third, higher) == (text, pytest.approx(prob)) and where_lost(steps, ids) is None
+
+
+@pytest.mark.parametrize(("penalty", "text"), [(0.0, "Stop"), (1.0, "Please stop that noise")])
+def test_early_end(penalty: float, text: str) -> None:
+    """One beam ends after a word, the search goes on, and the length penalty decides which text is the best."""
+    model = load("toy:early-end")
+    (end,) = model.end_ids
+    steps, found, _ = searched(model, num_beams=2, max_new_tokens=6, length_penalty=penalty)
+    assert found == text == best(model, penalty)[0]
+    first, second, third = steps[:3]
+    assert not first.finished and len(second.finished) == 1 and second.ending is None, "an open beam can still win"
+    (early,) = (node for node in second.nodes if node.fate == "finished")
+    assert early.token.id == end and math.exp(early.logprob) == pytest.approx(0.3)
+    assert all(node.parent != early.id for step in steps for node in step.nodes), "it is never expanded"
+    assert len(third.finished) == 2 and third.ending is None and len(steps) == 5
+    hasty, wrong, _ = searched(model, num_beams=2, max_new_tokens=6, length_penalty=penalty, early_stopping=True)
+    assert (len(hasty), hasty[-1].ending, wrong) == (3, "full", "Stop")
+
+
+@pytest.mark.parametrize("name", ["greedy-trap", "beam-trap", "early-end"])
+def test_the_tables_are_small_whole_sentences(name: str) -> None:
+    model: Any = load(f"toy:{name}")
+    assert name in names() and json.loads((TABLES / f"{name}.json").read_text())["name"] == name
+    assert model.info.vocab_size <= 20
+    texts = exhaustive(model, model.encode(""), 6)
+    assert 10 <= len(texts) <= 30 and all(one.token_ids[-1] in model.end_ids for one in texts)
+    assert not any("…" in one.text or "<" in one.text for one in texts)
+    probs = [math.exp(one.logprob) for one in exhaustive(model, model.encode(""), 6, 0.0)]
+    assert probs[0] > 1.5 * probs[1], "no near-tie for the best"
 
 
 def write(folder: Path, value: Any) -> str:

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 COMPUTED: tuple[str, ...] = (
     *("rule.*", "note.*", "note.*.long", "processor.*", "sampler.*", "finish.*", "model.*", "viewer.*", "*.nav"),
-    *("law.*", "section.*", "section.*_text", "viewer.*_link"),
+    *("law.*", "section.*", "section.*_text", "viewer.*_link", "info.*"),
 )
 """Keys put together while the code runs: text(f"note.{code}") is declared as "note.*"."""
 

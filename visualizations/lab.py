@@ -6,25 +6,30 @@ import logging
 import queue
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from decoding import codec
 from decoding.trace import Finish, Trace
-from decoding.values import Tokenization
+from decoding.values import Comparison, Exhausted, Tokenization
 from visualizations.models import Models, offered
 from visualizations.runs import Run, Runs
+from visualizations.turns import Turns
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from decoding.experiments.cost_values import CostTable
     from decoding.models.protocol import LanguageModel
-    from decoding.settings import SampleSettings
+    from decoding.settings import BeamSettings, SampleSettings
+
+    Settings = SampleSettings | BeamSettings
 
 LESSONS = Path(__file__).with_name("lessons")
+BEAT = 0.2
+"""Seconds between two looks at a page that waits for a model: it may have left."""
 KEPT_LOGITS = 64
 """Steps whose full logits are kept (0.2 MB each) for the effects page."""
 
@@ -45,6 +50,7 @@ class Lab:
     def __init__(self, models: Models | None = None) -> None:
         self.models = models or Models(offered())
         self.runs = Runs()
+        self.turns = Turns()
         self.running = 0
         self.costs: list[CostTable] = []
         self._count = threading.Lock()
@@ -59,15 +65,27 @@ class Lab:
         run = self.runs.pin(slug, codec.loads((folder / "trace.json").read_bytes(), Trace))
         if (words := folder / "tokenization.json").exists():
             run.tokenization = codec.loads(words.read_bytes(), Tokenization)
+        if (compared := folder / "compare.json").exists():
+            run.comparison = codec.loads(compared.read_bytes(), Comparison)
         if (logits := folder / "logits.npy").exists():
             self._recorded[(slug, 0)] = logits
         return run
 
+    def table_lines(self, name: str) -> str:
+        """A toy model's table as lines that a visitor may change."""
+        from decoding.models import table, table_text
+
+        return table_text.write_text(table.read(table.TABLES / f"{name.removeprefix('toy:')}.json"))
+
     def load(self, name: str) -> Iterator[Loading]:
-        """Make the model ready, yielding progress meanwhile; `models.get` returns at once afterwards."""
+        """Make the model ready, yielding progress meanwhile; `models.get` returns at once afterwards.
+
+        Where there is no news the last is told again, so that one who waits can leave.
+        """
         if self.models.is_loaded(name):
             return
-        yield Loading("", None)
+        last = Loading("", None)
+        yield last
         news: queue.Queue[Loading | BaseException | None] = queue.Queue()
 
         def work() -> None:
@@ -78,16 +96,24 @@ class Lab:
                 news.put(error)
 
         threading.Thread(target=work, daemon=True).start()
-        while (item := news.get()) is not None:
+        while True:
+            try:
+                item = news.get(timeout=BEAT)
+            except queue.Empty:
+                yield last
+                continue
+            if item is None:
+                return
             if isinstance(item, BaseException):
                 raise item
+            last = item
             yield item
 
-    def run(self, model: LanguageModel, run: Run, settings: SampleSettings) -> Iterator[None]:
+    def run(self, model: LanguageModel, run: Run, settings: Settings) -> Iterator[None]:
         """Continue `run` to its end, yielding after each step it got; closing this stops the model."""
         from decoding import api
 
-        known = run.token_ids()
+        known, run.finish = run.token_ids(), None
         steps = api.stream(model, run.header, settings, known)
         ended = False
         with self._count:
@@ -101,14 +127,47 @@ class Lab:
             steps.close()  # type: ignore[attr-defined]
             with self._count:
                 self.running -= 1
-            run.finish = self.finish(model, run, cancelled=not ended)
+            cancelled = not ended and len(run.packed) < settings.max_new_tokens
+            run.finish = self.finish(model, run, settings, cancelled)
             self.runs.trim()
 
-    def finish(self, model: LanguageModel, run: Run, cancelled: bool) -> Finish:
-        """How the run ended, from the tokens it has."""
+    def finish(self, model: LanguageModel, run: Run, settings: Settings, cancelled: bool) -> Finish:
+        """How the run ended, from the tokens or the depths it has."""
         from decoding import api
+        from decoding.settings import BeamSettings
 
+        if isinstance(settings, BeamSettings):
+            return api.finish_beams(model, settings, run.trace().steps, cancelled)
         return api.finish(model, run.token_ids(), cancelled)
+
+    def model_of(self, run: Run) -> LanguageModel:
+        """The model that made the run, which is loaded. Raises UserError where nobody has it."""
+        return run.model or self.models.get(run.header.model.name)
+
+    def compare(self, run: Run, model: LanguageModel) -> Iterator[tuple[float, str]]:
+        """Other searches from the run's prompt, yielding the fraction done and the name of each; kept with the run."""
+        from decoding.beam.compare import contests, exhausted
+        from decoding.settings import beam_settings_from
+
+        settings = beam_settings_from(run.header.settings)
+        prompt = [token.id for token in run.header.prompt.tokens] + run.token_ids()
+        found = []
+        for contest in contests(model, prompt, settings, run.header.seed):
+            found.append(contest)
+            yield len(found) / 4, contest.name
+        small = exhausted(model, prompt, settings) if run.header.model.name.startswith("toy:") else None
+        run.comparison = Comparison(tuple(found), small)
+
+    def exhausted(self, run: Run, settings: Mapping[str, Any]) -> Exhausted | None:
+        """The best of all texts by these settings, where the run's comparison looked at all of them."""
+        known = run.comparison.exhausted if run.comparison else None
+        if known is None or settings["length_penalty"] == run.header.settings["length_penalty"]:
+            return known
+        from decoding.beam.compare import exhausted
+        from decoding.settings import beam_settings_from
+
+        prompt = [token.id for token in run.header.prompt.tokens] + run.token_ids()
+        return exhausted(self.model_of(run), prompt, beam_settings_from(settings))
 
     def logits(self, run: Run, index: int, model: LanguageModel) -> Tensor:
         """The model's full logits (V,) at one step of a run: kept from before, or one forward again."""

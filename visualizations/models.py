@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from decoding.errors import UserError
 from decoding.models.protocol import LanguageModel
+from decoding.models.table import names
 
 Progress = Callable[[str, float], None]
 
@@ -44,6 +45,7 @@ class Models:
 
 
 def offered() -> tuple[str, ...]:
-    """The bundled model, the lecture's table, and what $DECODING_LAB_MODELS adds (comma-separated)."""
+    """The bundled model, the lecture's table and the others, and what $DECODING_LAB_MODELS adds (comma-separated)."""
+    toys = [f"toy:{name}" for name in names()]
     extra = [name.strip() for name in os.environ.get("DECODING_LAB_MODELS", "").split(",")]
-    return tuple(dict.fromkeys([DEFAULT, "toy:lecture", *filter(None, extra)]))
+    return tuple(dict.fromkeys([DEFAULT, "toy:lecture", *toys, *filter(None, extra)]))

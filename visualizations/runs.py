@@ -12,29 +12,36 @@ import secrets
 import threading
 import zlib
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from decoding import codec
 from decoding.errors import UserError
-from decoding.trace import Finish, Header, SampleStep, Token, Trace
-from decoding.values import Tokenization
+from decoding.trace import BeamStep, Finish, Header, SampleStep, Step, Token, Trace
+from decoding.values import Comparison, Tokenization
+
+if TYPE_CHECKING:
+    from decoding.models.protocol import LanguageModel
 
 STORE_BYTES = 96_000_000
 FAMILY_LIMIT = 12
 """Most branches of one run that are kept to return to."""
 
 
-@lru_cache(maxsize=64)
-def _unpack(packed: bytes) -> SampleStep:
+@lru_cache(maxsize=256)
+def _unpack(packed: bytes) -> Step:
     """Reading a step takes 5 ms, and one that is looked at is asked for again and again."""
-    return codec.loads(zlib.decompress(packed), SampleStep)
+    return codec.loads(zlib.decompress(packed), Step)
 
 
 @dataclass
 class Run:
-    """A run in the making or finished. `drawn`: token, probability, model's probability per step."""
+    """A run in the making or finished. `drawn`: token, probability, model's probability per token sampled.
+
+    `model`: where it is the visitor's own, and no server has it by name. `comparison`: other searches beside it.
+    """
 
     id: str
     header: Header
@@ -46,6 +53,8 @@ class Run:
     finish: Finish | None = None
     tokenization: Tokenization | None = None
     text: str = ""
+    model: LanguageModel | None = None
+    comparison: Comparison | None = None
     born: int = field(default_factory=itertools.count().__next__)
 
     @property
@@ -53,14 +62,32 @@ class Run:
         """Bytes the steps take, roughly."""
         return 2000 + sum(map(len, self.packed))
 
-    def append(self, step: SampleStep) -> None:
+    def append(self, step: Step) -> None:
         """Keep one more step."""
         self.packed.append(zlib.compress(codec.dumps(step).encode(), 1))
-        self.drawn.append((step.token, step.prob, step.model_prob))
+        if isinstance(step, SampleStep):
+            self.drawn.append((step.token, step.prob, step.model_prob))
 
     def step(self, index: int) -> SampleStep:
-        """Step `index`, from 0."""
-        return _unpack(self.packed[index])
+        """Step `index`, from 0, of a run that samples."""
+        step = _unpack(self.packed[index])
+        assert isinstance(step, SampleStep)
+        return step
+
+    def at(self, moment: int) -> Step:
+        """The step that the player's picture `moment` is of; the last one for a moment beyond."""
+        place = len(self.drawn) + moment // 2 if self.header.method == "beam" else moment
+        return _unpack(self.packed[max(0, min(place, len(self.packed) - 1))])
+
+    def searched(self) -> tuple[BeamStep, ...]:
+        """The depths of a beam search, without the tokens sampled before it."""
+        steps = map(_unpack, self.packed[len(self.drawn) :])
+        return tuple(step for step in steps if isinstance(step, BeamStep))
+
+    @property
+    def moments(self) -> int:
+        """How many pictures a player goes through: one a sampled token; two a depth, candidates and verdict."""
+        return len(self.packed) if self.header.method != "beam" else 2 * (len(self.packed) - len(self.drawn))
 
     def token_ids(self, count: int | None = None) -> list[int]:
         """Ids of the first `count` new tokens."""
@@ -68,7 +95,7 @@ class Run:
 
     def trace(self) -> Trace:
         """The whole run, to save."""
-        steps = tuple(self.step(i) for i in range(len(self.packed)))
+        steps = tuple(map(_unpack, self.packed))
         return Trace(self.header, steps, self.finish or Finish("cancelled", tuple(self.token_ids()), ""))
 
 
@@ -86,13 +113,23 @@ class Runs:
         id = secrets.token_urlsafe(12)
         return self._add(Run(id, header, family=id))
 
-    def branch(self, parent: Run, at: int, header: Header) -> Run:
-        """A new run that shares `parent`'s first `at` steps."""
+    def branch(self, parent: Run, at: int, header: Header, known: Collection[str] = ()) -> Run:
+        """A new run that shares `parent`'s first `at` steps; `known`: ids of runs that the visitor has seen."""
         id = secrets.token_urlsafe(12)
-        recorded = parent.id in self._pinned  # everybody sees it; nobody sees what another branched from it
-        family, lesson = (id, parent.id) if recorded else (parent.family, parent.lesson)
+        family, lesson = parent.family, parent.lesson
+        if parent.id in self._pinned:  # everybody sees it; nobody sees what another branched from it
+            family, lesson = next(iter(self._own(parent, known)), id), parent.id
         run = Run(id, header, family, at, lesson, parent.packed[:at], parent.drawn[:at])
         return self._add(run)
+
+    def find(self, parent: Run, at: int, token: int, known: Collection[str] = ()) -> Run | None:
+        """The run that took `token` after `parent`'s first `at` steps and was left to go on alone; None if none did."""
+        wanted = [*parent.token_ids(at), token]
+        for run in self.family(parent, known):
+            forced = [int(position) for position in run.header.settings.get("forced", {})]
+            if run.token_ids(at + 1) == wanted and max(forced, default=0) <= at:
+                return run
+        return None
 
     def pin(self, id: str, trace: Trace) -> Run:
         """Keep a recorded trace for good under a fixed id."""
@@ -117,13 +154,19 @@ class Runs:
             self._runs.move_to_end(id)
             return self._runs[id]
 
-    def family(self, run: Run) -> list[Run]:
-        """This run's relatives and itself, oldest first."""
+    def family(self, run: Run, known: Collection[str] = ()) -> list[Run]:
+        """This run's relatives and itself, oldest first; of a recorded run's, those among the `known`."""
         with self._lock:
-            others = [r for r in self._runs.values() if r.family == run.family]
+            families = {run.family, *self._own(run, known)}
+            others = [r for r in self._runs.values() if r.family in families]
             pinned = [r for r in self._pinned.values() if r.id in (run.id, run.lesson)]
         members = pinned + sorted(others, key=lambda r: r.born)
         return members[:1] + members[1:][-FAMILY_LIMIT + 1 :]  # the first run always stays
+
+    def _own(self, recorded: Run, known: Collection[str]) -> list[str]:
+        """The families of known runs that branched from a recorded one."""
+        runs = [self._runs[id] for id in known if id in self._runs]
+        return [run.family for run in runs if run.lesson == recorded.id]
 
     def latest(self) -> list[Run]:
         """All runs kept, oldest first, without the recorded ones."""

@@ -76,14 +76,15 @@ class HuggingFaceModel:
         accepted = inspect.signature(model.forward).parameters
         self._cache_argument = "cache" if "cache" in accepted else "past_key_values"
         self._keeps_logits = "logits_to_keep" in accepted
+        self._end_ids = _ids(_first_set("eos_token_id", model.generation_config, config, tokenizer))
         self._info = ModelInfo(
             name=name,
             vocab_size=int(config.vocab_size),
             context_length=_context_length(config),
             device=str(model.device),
             dtype=str(model.dtype).removeprefix("torch."),
+            end_ids=tuple(sorted(self._end_ids)),
         )
-        self._end_ids = _ids(_first_set("eos_token_id", model.generation_config, config, tokenizer))
         start = sorted(_ids(_first_set("bos_token_id", tokenizer, model.generation_config, config)))
         self._tokenizer = PromptTokenizer(tokenizer, start[0] if start else None, name)
 

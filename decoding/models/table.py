@@ -20,12 +20,15 @@ from typing import Any, TypeGuard
 
 from decoding.errors import UserError
 
+TABLES = Path(__file__).parent / "tables"
+"""The tables that come with the app."""
 MAX_BYTES = 1_000_000
 MAX_ROWS = 10_000
 SUM_TOLERANCE = 1e-6
 REST = "…"
 """The word that takes what a table leaves open."""
 START = "<start>"
+JOINER = "\u200d"
 KEYS = frozenset({"name", "end", "max_words", "rows", "default"})
 
 
@@ -50,6 +53,11 @@ class Table:
         rows = [*self.rows.values(), self.default]
         words = [word for row in rows for word in row] + [word for name in self.rows for word in name]
         return (*(word for word in dict.fromkeys(words) if word != self.end), self.end)
+
+
+def names() -> list[str]:
+    """The tables that come with the app."""
+    return sorted(path.stem for path in TABLES.glob("*.json"))
 
 
 def read(path: Path) -> Table:
@@ -115,7 +123,10 @@ def _row(name: str, row: Any) -> dict[str, float]:
 
 
 def _is_word(value: Any) -> TypeGuard[str]:
-    return isinstance(value, str) and len(value.split()) == 1 and value == value.strip() and value.isprintable()
+    """One word without spaces or control characters; zero-width joiners may bind its parts, as in 👩‍🔬."""
+    if not isinstance(value, str) or value.split() != [value]:
+        return False
+    return all(part.isprintable() and part for part in value.split(JOINER))
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

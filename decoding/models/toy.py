@@ -10,11 +10,10 @@ from torch import Tensor
 
 from decoding.errors import UserError
 from decoding.models.protocol import KVCache, Output, Template
-from decoding.models.table import START, Table, read
+from decoding.models.table import START, TABLES, Table, names, read
 from decoding.trace import ModelInfo, Token
 from decoding.values import Tokenization, Word
 
-TABLES = Path(__file__).parent / "tables"
 CONTEXT_LENGTH = 4096
 WORDS_LISTED = 30
 
@@ -56,7 +55,14 @@ class ToyModel:
         self._words = (*table.vocabulary(), START)
         self._ids = {word: id for id, word in enumerate(self._words)}
         self._start = self._ids[START]
-        self._info = ModelInfo(name or f"toy:{table.name}", len(self._words), CONTEXT_LENGTH, "cpu", "float64")
+        self._info = ModelInfo(
+            name=name or f"toy:{table.name}",
+            vocab_size=len(self._words),
+            context_length=CONTEXT_LENGTH,
+            device="cpu",
+            dtype="float64",
+            end_ids=(self._ids[table.end],),
+        )
 
     @property
     def info(self) -> ModelInfo:
@@ -138,11 +144,6 @@ class ToyModel:
         for word, prob in self._table.after(tuple(self._words[id] for id in context if id != self._start)).items():
             probs[self._ids[word]] = prob
         return probs.log()
-
-
-def names() -> list[str]:
-    """The tables that come with the app."""
-    return sorted(path.stem for path in TABLES.glob("*.json"))
 
 
 def load(name: str) -> ToyModel:

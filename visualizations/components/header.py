@@ -13,6 +13,9 @@ from visualizations.text import LANGS, Lang, Text
 _JS = """
 const button = element.querySelector("button");
 button.addEventListener("click", () => window.LabTheme.toggle());
+// The other language of the same run.
+element.querySelectorAll("a[data-lang]").forEach((link) => (link.search = location.search));
+document.title = element.querySelector("header").dataset.title;
 const here = element.querySelector("nav a[aria-current]"), nav = here.closest("nav");
 nav.scrollLeft = here.offsetLeft - (nav.clientWidth - here.offsetWidth) / 2;
 """
@@ -60,8 +63,9 @@ def _template(text: Text, pages: Sequence[tuple[str, dict[Lang, str]]], current:
     )
     theme = escape(text("header.theme"))
     home = pages[0][1][text.lang]
+    title = escape(f"{text(f'{current}.nav')} · Decoding Lab")
     return (
-        f'<header class="lab-header" lang="{text.lang}"><a class="lab-brand" href="./{home}">Decoding Lab</a>'
+        f'<header class="lab-header" lang="{text.lang}" data-title="{title}"><a class="lab-brand" href="./{home}">Decoding Lab</a>'
         f'<nav aria-label="{escape(text("header.pages"))}">{links}</nav><div class="lab-tools"><span>{languages}</span>'
         f'<button type="button" class="lab-theme" aria-label="{theme}" title="{theme}">'
         f'<svg viewBox="0 0 16 16" width="17" height="17" aria-hidden="true">{_HALF_DISC}</svg></button></div></header>'

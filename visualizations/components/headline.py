@@ -7,6 +7,8 @@ from typing import Any
 
 import gradio as gr
 
+from visualizations.components.prose import prose
+
 _JS = """
 element.querySelector(".lab-jump")?.addEventListener("click", (event) => {
   event.preventDefault(); // the document's base is the site's root, where a bare #address would lead
@@ -28,7 +30,7 @@ class Headline(gr.HTML):
         **options: Any,
     ) -> None:
         if html_template is None:
-            html_template = f'<div class="lab-headline"><h1>{escape(question)}</h1><p>{escape(sentence)}</p>' + (
+            html_template = f'<div class="lab-headline"><h1>{prose(question)}</h1><p>{prose(sentence)}</p>' + (
                 f'<a class="lab-jump" href="#lab-controls">{escape(jump)}</a></div>' if jump else "</div>"
             )
         options.setdefault("apply_default_css", False)

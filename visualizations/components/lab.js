@@ -44,6 +44,7 @@ window.Lab = (() => {
   // Draw in place. Where only the shapes differ (a moved cursor), the data are left alone.
   async function draw(div, figure, onPick) {
     const Plotly = await plotly();
+    div.classList.toggle("lab-wide", Boolean(figure.layout.meta?.scroll)); // its box scrolls sideways
     const key = figure.layout.meta?.key && [figure.layout.meta.key, figure.layout.width, div.clientWidth].join("/");
     if (key && div.labKey === key) {
       await Plotly.relayout(div, { shapes: figure.layout.shapes || [] });
@@ -70,11 +71,12 @@ window.Lab = (() => {
   const hint = (on) => document.querySelectorAll(".lab-hint").forEach((node) => (node.textContent = on ? node.dataset.words : ""));
 
   function settled(...given) {
-    ran = JSON.stringify(given);
+    ran = given;
     hint(false);
   }
 
-  const changed = (...given) => hint(ran !== null && JSON.stringify(given) !== ran);
+  // Controls beyond those given may differ: they act without a run.
+  const changed = (...given) => hint(ran !== null && JSON.stringify(given) !== JSON.stringify(ran.slice(0, given.length)));
 
   return { plotly, theme, onTheme, el, fill, draw, typing, settled, changed };
 })();

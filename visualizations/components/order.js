@@ -26,3 +26,8 @@ function draw() {
   );
 }
 draw();
+watch("value", () => {
+  if (props.value === JSON.stringify(order)) return;
+  order = JSON.parse(props.value);
+  draw();
+});

@@ -121,8 +121,21 @@ function quizCard(run, card, index) {
       button.disabled = true;
       button.dataset.verdict = i === reply.answer ? "right" : i === number ? "wrong" : "";
     });
-    answer.replaceChildren(el("strong", {}, reply.verdict), " ", reply.because);
+    answer.replaceChildren(el("strong", {}, reply.verdict), " ", ...unbroken(reply.because));
     answer.dataset.right = String(reply.answer === number);
   }
-  return el("article", { class: "lab-card" }, el("p", { class: "lab-question" }, card.question), el("div", { class: "lab-guesses" }, ...buttons), answer);
+  return el("article", { class: "lab-card" }, el("p", { class: "lab-question" }, ...unbroken(card.question)), el("div", { class: "lab-guesses" }, ...buttons), answer);
+}
+
+// Draw again, with other random numbers; or go back from what was drawn to the exact law.
+function drawn(on) {
+  if (on) state.rounds = (state.rounds || 0) + 1;
+  state.details.draws = on ? state.rounds : 0;
+  if (part("exact")) part("exact").hidden = !on;
+}
+
+// A sentence as nodes: never broken inside top-p, top-k or min-p (prose.py does so for what the page brings along).
+function unbroken(string) {
+  const parts = String(string).split(/\b((?:top|min|typical)-[pk])\b/i);
+  return parts.map((part, index) => (index % 2 ? el("span", { class: "lab-whole" }, part) : part));
 }

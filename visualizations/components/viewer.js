@@ -31,6 +31,7 @@ function show(value) {
   if (other) {
     state.follow = value.step === undefined;
     state.step = 0;
+    state.details.folded = [];
   }
   if (other && value.step !== undefined) state.step = value.step;
   state.toEnd = value.step === -1; // how many steps there are is known with the first picture
@@ -48,7 +49,7 @@ function show(value) {
 }
 
 function text(node, string) {
-  if (node) node.textContent = string;
+  if (node) node.replaceChildren(...unbroken(string));
 }
 
 function message(string, progress) {
@@ -106,12 +107,16 @@ function player() {
   slider.disabled = count === 0;
   fillTrack(slider);
   const zero = Number(root.dataset.zero); // 1 where the first picture is the one before anything happened
-  const where = count ? fill(words.step, { step: state.step + 1 - zero, count: count - zero }) : words.no_step;
-  slider.setAttribute("aria-valuetext", where);
-  text(part("where"), where);
+  if (!state.named) where(count ? fill(words.step, { step: state.step + 1 - zero, count: count - zero }) : words.no_step);
   part("previous").disabled = state.step <= 0;
   part("next").disabled = state.step >= count - 1;
   part("play").disabled = count < 2;
+}
+
+// The moment in words; a page may have better ones than its number.
+function where(said) {
+  part("position").setAttribute("aria-valuetext", said);
+  text(part("where"), said);
 }
 
 function select(index, byPlayer = false) {
@@ -221,13 +226,14 @@ function onScreen(card) {
 
 async function picture({ name, panel, card }) {
   const div = card.querySelector(".lab-figure");
+  code(card.querySelector(".lab-code"));
+  if (board(card, panel)) return;
   const signature = theme() + JSON.stringify(panel.figure);
   const same = div.labSignature === signature && div.labWidth === div.clientWidth;
   div.labSignature = signature;
   div.labWidth = div.clientWidth;
   if (!same) await draw(div, panel.figure, (id) => pick(name, id));
   rows(card, panel, name);
-  code(card.querySelector(".lab-code"));
 }
 
 // What a reply says beside its pictures.
@@ -239,6 +245,7 @@ function details(reply) {
     if (state.toEnd) select(state.count - 1);
     state.toEnd = false;
   }
+  if (reply.where) where((state.named = reply.where));
   for (const [name, most] of Object.entries(reply.limits || {})) limit(name, most);
   if (reply.chips) chips(reply.chips);
   if (reply.merges !== undefined) merges(reply.merges);
@@ -298,11 +305,16 @@ part("next")?.addEventListener("click", () => select(state.step + 1));
 part("play")?.addEventListener("click", play);
 part("position")?.addEventListener("input", (event) => select(Number(event.target.value) - 1));
 part("draw")?.addEventListener("click", () => {
-  state.details.draws = (state.details.draws || 0) + 1;
+  drawn(true);
   if (part("play")) {
     select(0);
     play();
   } else render();
+});
+part("exact")?.addEventListener("click", () => {
+  drawn(false);
+  part("draw").focus(); // the button that was pressed is gone
+  render();
 });
 part("save")?.addEventListener("click", save);
 element.querySelectorAll(".lab-code").forEach((details) => details.addEventListener("toggle", () => code(details)));

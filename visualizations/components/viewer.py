@@ -11,9 +11,11 @@ from typing import Any
 
 import gradio as gr
 
+from visualizations.components.prose import prose
 from visualizations.text import Text
 
-_JS = "\n".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("viewer.js", "parts.js"))
+_SCRIPTS = ("viewer.js", "turns.js", "parts.js", "boards.js")
+_JS = "\n".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in _SCRIPTS)
 
 Server = Callable[[str], str]
 """A function of the page that the browser calls: JSON text in, JSON text out."""
@@ -24,7 +26,8 @@ class Panel:
     """A card with a title, a sentence and a figure, `span` twelfths wide; a pickable one has rows to choose.
 
     Each can show the code that computed its numbers. `section` names the heading that stands above it, `link`
-    the page that tells more.
+    the page that tells more, `button` the words of a button whose press asks the page for more numbers (`measure`).
+    `folds`: a click hides what follows a node, or shows it again.
     """
 
     name: str
@@ -32,6 +35,8 @@ class Panel:
     pickable: bool = False
     section: str = ""
     link: str = ""
+    button: str = ""
+    folds: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,9 @@ class Viewer(gr.HTML):
     """Shows a run. `value` is JSON text made by `visualizations.pages.view`.
 
     `render`, `reopen` and `save` are called by the browser without the queue. Event `pick`: a row
-    of a pickable panel was chosen; its data are `run, step, panel, id`.
+    of a pickable panel was chosen; its data are `run, step, panel, id`, the `turn` where it runs the model, and
+    the runs `known` to the page. `address`: how the page opens the run that its address names, `reopen` (the
+    viewer itself, from what is kept) or `load` (the page, which may need the model); empty where it names none.
     """
 
     def __init__(
@@ -80,13 +87,14 @@ class Viewer(gr.HTML):
         panels: Sequence[Panel] = (),
         parts: Sequence[str] = ("strip", "player"),
         controls: Sequence[Control] = (),
+        address: str = "",
         server_functions: list[Callable[..., Any]] | None = None,
         html_template: str | None = None,
         js_on_load: str | None = _JS,
         **options: Any,
     ) -> None:
         if html_template is None and text is not None:
-            html_template = _template(text, panels, parts, controls)
+            html_template = _template(text, panels, parts, controls, address)
         super().__init__(
             value=value,
             html_template=html_template or "",
@@ -101,13 +109,17 @@ class Viewer(gr.HTML):
         return "html"
 
 
-def _template(text: Text, panels: Sequence[Panel], parts: Sequence[str], controls: Sequence[Control]) -> str:
+def _template(
+    text: Text, panels: Sequence[Panel], parts: Sequence[str], controls: Sequence[Control], address: str
+) -> str:
     words = {key: text(f"viewer.{key}") for key in ("step", "no_step", "play", "pause", "branches", "lost", "waiting")}
+    picks = "run" if "branches" in parts else ""  # choosing a row goes on from there
     made = {name: _PARTS[name](text) for name in parts}
     bar = made.pop("player", "") + _controls(controls) + made.pop("draw_button", "") + made.pop("again_button", "")
     branches, below = made.pop("branches", ""), made.pop("joined", "") + made.pop("quiz", "")
     return (
         f'<div class="lab-viewer" data-zero="{int("again_button" in parts)}" '
+        f'data-picks="{picks}" data-address="{address}" '
         f'data-words="{escape(json.dumps(words, ensure_ascii=False))}" lang="{text.lang}">'
         '<div class="lab-message" role="status" hidden><span class="lab-message-text"></span>'
         '<progress class="lab-progress" max="1" hidden></progress></div>'
@@ -126,24 +138,26 @@ def _panel(panel: Panel, text: Text, controls: Sequence[Control]) -> str:
     more = _link(panel.link, text, text("viewer.more", page=text(f"{panel.link}.nav"))) if panel.link else ""
     head = _section(panel.section, text, controls) if panel.section else ""
     inside = _controls(controls, panel.name) if panel.name != panel.section else ""
+    folds = ' data-folds="1"' if panel.folds else ""
+    button = _measure(text, panel.button) if panel.button else ""
     return (
-        f'{head}<section class="lab-panel" style="--span: {panel.span}" data-panel="{panel.name}">'
+        f'{head}<section class="lab-panel" style="--span: {panel.span}" data-panel="{panel.name}"{folds}>'
         '<h2 class="lab-title"></h2>'
         f'<p class="lab-text"></p>{inside}<div class="lab-canvas">'
-        f'<div class="lab-figure" data-panel="{panel.name}" role="img"></div>{rows}</div>'
+        f'<div class="lab-figure" data-panel="{panel.name}" role="img"></div>{rows}<div class="lab-board"></div></div>{button}'
         f'<details class="lab-code" data-panel="{panel.name}"><summary>{escape(text("viewer.code"))}</summary>'
         f'<pre tabindex="0"></pre></details>{more}</section>'
     )
 
 
 def _section(name: str, text: Text, controls: Sequence[Control]) -> str:
-    title, words = escape(text(f"section.{name}")), escape(text(f"section.{name}_text"))
-    below = _controls(controls, name) + (_measure(text) if name == "cost" else "")
-    return f'<div class="lab-section"><h2>{title}</h2><p>{words}</p>{below}</div>'
+    title, said = prose(text(f"section.{name}")), prose(text(f"section.{name}_text"))
+    below = _controls(controls, name) + (_measure(text, "samplers.measure") if name == "cost" else "")
+    return f'<div class="lab-section"><h2>{title}</h2><p>{said}</p>{below}</div>'
 
 
-def _measure(text: Text) -> str:
-    return f'<button type="button" class="lab-measure lab-plain">{escape(text("samplers.measure"))}</button>'
+def _measure(text: Text, words: str) -> str:
+    return f'<button type="button" class="lab-measure lab-plain">{escape(text(words))}</button>'
 
 
 def _controls(controls: Sequence[Control], panel: str = "") -> str:
@@ -213,8 +227,23 @@ def _joined(text: Text) -> str:
     return f'<p class="lab-joined-line"><span class="lab-small">{label}</span> <bdi class="lab-joined"></bdi></p>'
 
 
-def _draw_button(text: Text, words: str = "viewer.draw") -> str:
-    return f'<button type="button" class="lab-draw lab-plain">{escape(text(words))}</button>'
+def _before(text: Text) -> str:
+    label, words = escape(text("viewer.before")), text("viewer.back")
+    back = _link("sampling", text, words, run=True).replace('class="', 'hidden class="lab-back ')
+    label = f'<span class="lab-small">{label}</span>'
+    return f'<p class="lab-before-line">{label} <bdi class="lab-before"></bdi> {back}</p>'
+
+
+def _again_button(text: Text) -> str:
+    return f'<button type="button" class="lab-draw lab-plain">{escape(text("samplers.again"))}</button>'
+
+
+def _draw_button(text: Text) -> str:
+    draw, exact = (escape(text(f"viewer.{name}")) for name in ("draw", "exact"))
+    return (
+        f'<div class="lab-drawing"><button type="button" class="lab-draw lab-plain">{draw}</button> '
+        f'<button type="button" class="lab-exact lab-plain" hidden>{exact}</button></div>'
+    )
 
 
 def _quiz(text: Text) -> str:
@@ -222,11 +251,11 @@ def _quiz(text: Text) -> str:
     return f'<section class="lab-quiz"><h2 class="lab-title">{title}</h2><div class="lab-quiz-cards"></div></section>'
 
 
-def _link(page: str, text: Text, words: str, run: bool = False) -> str:
+def _link(page: str, text: Text, said: str, run: bool = False) -> str:
     """A link to another page; with `run` it opens the step that is looked at here."""
     path = page if text.lang == "en" else f"zh-{page}"
     data = f' data-href="{path}"' if run else ""
-    return f'<a class="lab-quiet" href="{path}"{data}>{escape(words)}</a>'
+    return f'<a class="lab-quiet" href="{path}"{data}>{prose(said)}</a>'
 
 
 def _foot(text: Text, parts: Sequence[str]) -> str:
@@ -245,8 +274,9 @@ _PARTS: dict[str, Callable[[Text], str]] = {
     "branches": _branches,
     "chips": _chips,
     "joined": _joined,
+    "before": _before,
     "merges": lambda text: '<section class="lab-merges lab-panel" aria-live="polite" hidden></section>',
     "draw_button": _draw_button,
-    "again_button": lambda text: _draw_button(text, "samplers.again"),
+    "again_button": _again_button,
     "quiz": _quiz,
 }

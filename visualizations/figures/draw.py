@@ -64,7 +64,7 @@ def _argmax_parts(made: ArgmaxDraw, token: str, view: View) -> list[str]:
     else:
         values = {"second": quoted(made.runner_up.text), "gap": f"{made.gap:.2f}"}
         parts = [text("draw.argmax", token=token, logit=decimal(made.logit), **values)]
-    return [*parts, text("draw.argmax_why")]
+    return [*parts, text("draw.argmax_why"), text("draw.scale")]
 
 
 def _cumulative_parts(step: SampleStep, made: DirectDraw | BinarySearchDraw, token: str, view: View) -> list[str]:
@@ -98,4 +98,4 @@ def _gumbel_parts(made: GumbelDraw, token: str, view: View) -> list[str]:
     best = max(made.scores, key=lambda s: s.logit)
     if best.logit > won.logit:
         parts.append(view.text("draw.gumbel_else", best=quoted(best.token.text)))
-    return [*parts, view.text("draw.gumbel_why")]
+    return [*parts, view.text("draw.gumbel_why"), view.text("draw.scale")]

@@ -17,6 +17,7 @@ from visualizations.figures.style import (
     percent,
     percent_label,
     quoted,
+    text_px,
     token_label,
 )
 from visualizations.figures.words import Caption, caption, spaced
@@ -28,7 +29,9 @@ BAR = 42
 WIDE = 640
 """From this width on, names and numbers stand beside the rows, not above them."""
 NAMES, FACTS, COLUMN = 132, 128, 56
-"""Width of the names and of the numbers beside the rows, and least width of a column, px."""
+"""Least width of the names and width of the numbers beside the rows, and least width of a column, px."""
+BOLD = 1.1
+"""How much wider bold letters are than `text_px` takes them to be."""
 THICK = 0.5
 """Width of a bar, in columns."""
 
@@ -65,15 +68,12 @@ class Grid:
 def stages(step: SampleStep, view: View, top_n: int = 8) -> Figure:
     """Small multiples: rows are stages, columns the likeliest tokens, the drawn one and the others."""
     told = story(step.stages, view)
-    tokens = _tokens(told, step.token, min(top_n, _room(view)))
+    names = _names_width(told)
+    tokens = _tokens(told, step.token, min(top_n, _room(view, names)))
     fates = [[told.fate(token, s) for token in tokens] for s in range(len(step.stages))]
     rest = [_rest(stage, tokens) for stage in step.stages]
-    grid = _grid(
-        view,
-        len(step.stages),
-        len(tokens) + 1,
-        max([f.prob for row in fates for f in row] + [mass for _, mass in rest]),
-    )
+    most = max([f.prob for row in fates for f in row] + [mass for _, mass in rest])
+    grid = _grid(view, names, len(tokens) + 1, most)
     data = [
         _targets(told, tokens, rest, grid),
         *_bars(fates, rest, view, grid),
@@ -107,16 +107,23 @@ def _rest(stage: Stage, tokens: list[Token]) -> tuple[int, float]:
     return stage.result.tail_count + len(hidden), stage.result.tail_mass + sum(hidden)
 
 
-def _room(view: View) -> int:
+def _names_width(told: Story) -> float:
+    """Room for the longest name or note beside the rows, px."""
+    notes = [told.view.text(f"note.{note}") for stage in told.stages for note in stage.notes]
+    wide = [BOLD * text_px(name, BODY) for name in told.names] + [text_px(note, SMALL) for note in notes]
+    return max(NAMES, max(wide) + 10)
+
+
+def _room(view: View, names: float) -> int:
     """How many tokens fit beside the column of the others."""
-    beside = 0 if view.width < WIDE else NAMES + FACTS
+    beside = 0 if view.width < WIDE else names + FACTS
     return max(2, int((view.width - beside) / COLUMN) - 1)
 
 
-def _grid(view: View, count: int, columns: int, y_max: float) -> Grid:
+def _grid(view: View, names: float, columns: int, y_max: float) -> Grid:
     if view.width < WIDE:
         return Grid(view.width, 0, 0, columns, BAR + 72, y_max)
-    return Grid(view.width, NAMES, FACTS, columns, BAR + 36, y_max)
+    return Grid(view.width, names, FACTS, columns, BAR + 36, y_max)
 
 
 def _bars(fates: list[list[Fate]], rest: list[tuple[int, float]], view: View, grid: Grid) -> list[base.Trace]:
@@ -130,12 +137,19 @@ def _bars(fates: list[list[Fate]], rest: list[tuple[int, float]], view: View, gr
                 kept.append((x, -tall, ground))
             elif fate.cut_by == s:
                 cut.append((x - half, ground - tall, x + half, ground))
-    others = [(grid.x(grid.count - 1), -grid.tall(mass), grid.ground(s)) for s, (_, mass) in enumerate(rest)]
+    x = grid.x(grid.count - 1)
+    others = [(x, -grid.tall(mass), grid.ground(s)) for s, (_, mass) in enumerate(rest)]
+    cut += [(x - half, grid.ground(s) - grid.tall(mass), x + half, grid.ground(s)) for s, mass in _gone(rest)]
     return [
         _upright(kept, view, grid),
         base.hatched(_upright(others, view, grid), view),
         base.dashed(cut, view.color("cut")),
     ]
+
+
+def _gone(rest: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """The stage that cut all of the others, and what they held before it; nothing where none did."""
+    return [(s, rest[s - 1][1]) for s in range(1, len(rest)) if rest[s - 1][0] and not rest[s][0]]
 
 
 def _upright(boxes: list[tuple[float, float, float]], view: View, grid: Grid) -> base.Trace:
@@ -145,6 +159,7 @@ def _upright(boxes: list[tuple[float, float, float]], view: View, grid: Grid) ->
 
 def _amounts(fates: list[list[Fate]], rest: list[tuple[int, float]], view: View, grid: Grid) -> list[base.Trace]:
     kept, cut, gone = [], [], []
+    fell = dict(_gone(rest))
     for s, row in enumerate(fates):
         for i, fate in enumerate(row):
             place = (grid.x(i), grid.ground(s) - grid.tall(fate.prob) - 9)
@@ -158,6 +173,8 @@ def _amounts(fates: list[list[Fate]], rest: list[tuple[int, float]], view: View,
         x, y = grid.x(grid.count - 1), grid.ground(s)
         if count:
             kept.append((x, y - grid.tall(mass) - 9, _brief(mass)))
+        elif s in fell:
+            cut.append((x, y - grid.tall(fell[s]) - 9, f"✕ {_brief(fell[s])}"))
         elif rest[0][0]:
             gone.append((x, y - 7, "✕"))
     center = "middle center"

@@ -13,9 +13,11 @@ import numpy
 from decoding import api, codec
 from decoding.models.protocol import LanguageModel
 from decoding.sampling import logits_after
-from decoding.settings import TOP_LIMIT, SampleSettings
+from decoding.settings import TOP_LIMIT
 from decoding.trace import Trace
-from visualizations.pages import controls, effects, next_token, sampling
+from visualizations.lab import Lab
+from visualizations.pages import beam, controls, effects, next_token, sampling
+from visualizations.runs import Runs
 
 HERE = Path(__file__).parent
 
@@ -33,9 +35,21 @@ def main() -> None:
     run = _record(model, effects.LESSON, effects.PROMPT, one)
     logits = logits_after(model, [token.id for token in run.header.prompt.tokens])
     numpy.save(HERE / effects.LESSON / "logits.npy", logits.numpy())
+    record_search()
 
 
-def _record(model: LanguageModel, slug: str, prompt: str, settings: SampleSettings, seed: int = 0) -> Trace:
+def record_search() -> None:
+    """The lecture's tree, and other searches beside it."""
+    table = api.load(beam.FIRST_MODEL)
+    searched = api.beam_settings(num_beams=beam.BEAMS, max_new_tokens=beam.TOKENS, top=beam.TOP)
+    run = Runs().pin(beam.LESSON, _record(table, beam.LESSON, "", searched))
+    for _ in Lab().compare(run, table):
+        pass
+    assert run.comparison is not None
+    (HERE / beam.LESSON / "compare.json").write_text(codec.dumps(run.comparison) + "\n", encoding="utf-8")
+
+
+def _record(model: LanguageModel, slug: str, prompt: str, settings: api.Settings, seed: int = 0) -> Trace:
     folder = HERE / slug
     folder.mkdir(exist_ok=True)
     trace = api.decode(model, prompt, settings, seed)

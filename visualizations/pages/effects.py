@@ -46,15 +46,16 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
     with gr.Row(elem_classes="lab-page"):
         with gr.Column(elem_classes="lab-controls", elem_id="lab-controls"):
             prompt, template = controls.prompt_box(text, PROMPT)
-            model = controls.model_box(text, lab.models)
-            run, stop = controls.run_buttons(text)
+            model = controls.model_box(text, lab.models.names)
+            run, stop, turn = controls.run_buttons(text)
         with gr.Column(elem_classes="lab-main"):
             Headline(text("effects.question"), text("effects.sentence"), text("controls.jump"))
             viewer = Viewer(
                 view.dumps(view.shown(lab, text, lesson)),
                 text=text,
                 panels=PANELS,
-                parts=("draw_button", "quiz"),
+                parts=("before", "draw_button", "quiz"),
+                address="load",
                 controls=(
                     ViewSlider("temperature", text("effects.temperature"), 0, 3, TEMPERATURES[1], 0.9),
                     ViewSlider("top_p", text("effects.top_p"), 0, 1, 0.01, 0.9),
@@ -63,15 +64,16 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
                 elem_id="viewer",
             )
     asked = [prompt, template, model]
-    started = gr.on([run.click, prompt.submit], _runner(lab, text), asked, viewer, **controls.QUEUED)
+    controls.wire_hint(page, asked, controls.wire_opened(lab, page, asked, controls.prompt_of(lab)))
+    gr.on([run.click, prompt.submit], _runner(lab, text), [*asked, turn], viewer, **controls.TURN)
     opened = page.load(_opener(lab, text), None, viewer, **controls.QUEUED)
-    controls.wire_stop(stop, viewer, [started, opened])
+    stop.click(None, None, None, cancels=[opened])
 
 
 def _runner(lab: Lab, text: Text) -> Any:
     """The Run button: one forward for the prompt's next token."""
 
-    def start(prompt: str, template: Any, model: str) -> Iterator[str]:
+    def start(prompt: str, template: Any, model: str, turn: str) -> Iterator[str]:
         def make(loaded: Any) -> tuple[Run, Any]:
             from decoding import api
             from decoding.settings import TOP_LIMIT
@@ -81,7 +83,7 @@ def _runner(lab: Lab, text: Text) -> Any:
             lab.logits(run, 0, loaded)
             return run, settings
 
-        yield from running(lab, text, model, make)
+        yield from running(lab, text, model, make, turn)
 
     return start
 
@@ -99,12 +101,14 @@ def _opener(lab: Lab, text: Text) -> Any:
             step = view.index_of(asked.get("step"), run)
             if lab.kept_logits(run, step) is None:
                 name = run.header.model.name
-                for news in lab.load(name):
-                    yield view.loading(text, name, news)
-                lab.logits(run, step, lab.models.get(name))
+                with lab.turns.running():
+                    for news in lab.load(name):
+                        yield view.dumps(view.loading(text, name, news))
+                    lab.logits(run, step, lab.models.get(name))
             value = view.shown(lab, text, run, step=step)
             where = text("viewer.step", step=step + 1, count=len(run.packed))
-            yield view.dumps({**value, "about": f"{where} · {value['about']}", "message": ""})
+            back = run.header.settings["max_new_tokens"] > 1  # a run of the page Sampling
+            yield view.dumps({**value, "about": f"{where} · {value['about']}", "message": "", "back": back})
         except Exception as error:
             yield view.trouble(text, error)
 
@@ -229,6 +233,7 @@ def _entropy(stages: tuple[Stage, ...]) -> float:
 def _law(made: _Made, point: tuple[float, float], draws: Any, at: View) -> dict[str, Any]:
     """The law at `point` (T, p); once drawn from, with how often each token came."""
     last = made.stages[-1]
+    before, rule = (made.stages[-2].result, rule_name(last, at)) if last.name == "top_p" else (None, "")
     if isinstance(draws, int) and draws > 0:
         import torch
 
@@ -236,8 +241,7 @@ def _law(made: _Made, point: tuple[float, float], draws: Any, at: View) -> dict[
 
         generator = torch.Generator().manual_seed(draws)
         drawn = effects.histogram(made.probs, last.result, DRAWS, generator)
-        return view.panel(histogram.histogram_caption(drawn, at), histogram.histogram(drawn, at, SHOWN))
-    cut = last.name == "top_p"
-    before, rule = (made.stages[-2].result, rule_name(last, at)) if cut else (None, "")
+        figure = histogram.histogram(drawn, at, SHOWN, before=before, rule=rule)
+        return view.panel(histogram.histogram_caption(drawn, at, point), figure)
     caption = bars.law_caption(last.result, at, *point, made.stages[0].kept_count)
     return view.panel(caption, bars.law_bars(last.result, at, SHOWN, before, rule))

@@ -33,8 +33,8 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
     with gr.Row(elem_classes="lab-page"):
         with gr.Column(elem_classes="lab-controls", elem_id="lab-controls"):
             prompt, template = controls.prompt_box(text, PROMPT)
-            model = controls.model_box(text, lab.models)
-            run, stop = controls.run_buttons(text)
+            model = controls.model_box(text, lab.models.names)
+            run, _, turn = controls.run_buttons(text)
         with gr.Column(elem_classes="lab-main"):
             Headline(text("next_token.question"), text("next_token.sentence"), text("controls.jump"))
             viewer = Viewer(
@@ -43,21 +43,22 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
                 panels=PANELS,
                 parts=("chips", "merges", "quiz"),
                 controls=(ViewSlider("top", text("viewer.top"), 5, 50, 1, 12, digits=0),),
+                address="reopen",
                 server_functions=_server(lab, text),
                 elem_id="viewer",
             )
     asked = [prompt, template, model]
     run_it = _runner(lab, text)
-    started = gr.on([run.click, prompt.submit], run_it, asked, viewer, **controls.QUEUED)
+    controls.wire_hint(page, asked, controls.wire_opened(lab, page, asked, controls.prompt_of(lab)))
+    gr.on([run.click, prompt.submit], run_it, [*asked, turn], viewer, **controls.TURN)
     write = viewer.pick(_writer(lab, text), asked, [prompt, viewer], show_progress="hidden")
-    written = write.success(run_it, asked, viewer, **controls.QUEUED)
-    controls.wire_stop(stop, viewer, [started, written])
+    write.success(run_it, [*asked, turn], viewer, **controls.TURN)
 
 
 def _runner(lab: Lab, text: Text) -> Any:
     """The Run button: one step of greedy."""
 
-    def start(prompt: str, template: Any, model: str) -> Iterator[str]:
+    def start(prompt: str, template: Any, model: str, turn: str) -> Iterator[str]:
         def make(loaded: Any) -> tuple[Run, Any]:
             from decoding import api
             from decoding.settings import TOP_LIMIT
@@ -67,7 +68,7 @@ def _runner(lab: Lab, text: Text) -> Any:
             run.tokenization = loaded.tokenization(prompt, template)
             return run, settings
 
-        yield from running(lab, text, model, make)
+        yield from running(lab, text, model, make, turn)
 
     return start
 

@@ -118,9 +118,10 @@ def _measurer(lab: Lab, text: Text) -> Any:
 
     def start() -> Iterator[str]:
         try:
-            for fraction in laboratory.measure(lab):
-                words = text("samplers.measuring")
-                yield view.dumps({"progress": {"text": words, "fraction": fraction}, "running": True})
+            with lab.turns.running():
+                for fraction in laboratory.measure(lab):
+                    words = text("samplers.measuring")
+                    yield view.dumps({"progress": {"text": words, "fraction": fraction}, "running": True})
             yield view.dumps({"message": "", "running": False, "details": {"measured": laboratory.latest(lab)}})
         except Exception as error:
             yield view.trouble(text, error)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -20,6 +21,7 @@ from visualizations.runs import Run
 from visualizations.text import Text
 
 if TYPE_CHECKING:
+    from decoding.models.protocol import LanguageModel
     from decoding.settings import SampleSettings
 
 LESSON = "sampling"
@@ -42,10 +44,10 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
             boxes = controls.processor_controls(text)
             choices = [(text(f"sampler.{name}"), name) for name in controls.SAMPLER_CHOICES]
             sampler = gr.Dropdown(choices, value="direct", label=text("controls.sampler"), filterable=False)
-            new = gr.Slider(1, 256, value=NEW_TOKENS, step=1, label=text("controls.new_tokens"))
+            new = controls.new_tokens(text, NEW_TOKENS)
             seed = gr.Number(SEED, label=text("controls.seed"))
-            model = controls.model_box(text, lab.models)
-            run, stop = controls.run_buttons(text)
+            model = controls.model_box(text, lab.models.names)
+            run, _, turn = controls.run_buttons(text)
         with gr.Column(elem_classes="lab-main"):
             Headline(text("sampling.question"), text("sampling.sentence"), text("controls.jump"))
             viewer = Viewer(
@@ -54,13 +56,21 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
                 panels=PANELS,
                 parts=PARTS,
                 controls=(top,),
+                address="reopen",
                 server_functions=_server(lab, text),
                 elem_id="viewer",
             )
     asked = [prompt, template, model, sampler, new, seed, *boxes]
-    started = run.click(_runner(lab, text), asked, viewer, **controls.QUEUED)
-    branched = viewer.pick(_brancher(lab, text), None, viewer, **controls.QUEUED)
-    controls.wire_stop(stop, viewer, [started, branched])
+    controls.wire_hint(page, asked, controls.wire_opened(lab, page, asked, lambda run: _restored(lab, run)))
+    run.click(_runner(lab, text), [*asked, turn], viewer, **controls.TURN)
+    viewer.pick(_brancher(lab, text), None, viewer, **controls.QUEUED, trigger_mode="multiple")
+
+
+def _restored(lab: Lab, run: Run) -> list[Any]:
+    """The values of all controls that made this run."""
+    made = run.header.settings
+    first = [*controls.prompt_of(lab)(run), made["sampler"], made["max_new_tokens"], run.header.seed]
+    return [*first, *controls.restored(run)]
 
 
 def _server(lab: Lab, text: Text) -> list[Any]:
@@ -89,15 +99,19 @@ def _server(lab: Lab, text: Text) -> list[Any]:
 def _runner(lab: Lab, text: Text) -> Any:
     """The Run button: a generator of viewer values, one per token."""
 
-    def start(prompt: str, template: Any, model: str, sampler: str, new: Any, seed: Any, *boxes: Any) -> Iterator[str]:
+    def start(
+        prompt: str, template: Any, model: str, sampler: str, new: Any, seed: Any, *boxes_and_turn: Any
+    ) -> Iterator[str]:
+        *boxes, turn = boxes_and_turn
+
         def make(loaded: Any) -> tuple[Run, SampleSettings]:
             from decoding import api
 
-            settings = controls.settings(list(boxes), sampler, new)
+            settings = controls.settings(boxes, sampler, new)
             header = api.prepare(loaded, prompt, settings, controls.whole(seed), template)
             return lab.runs.new(header), settings
 
-        yield from running(lab, text, model, make)
+        yield from running(lab, text, model, make, turn)
 
     return start
 
@@ -106,45 +120,78 @@ def _brancher(lab: Lab, text: Text) -> Any:
     """A candidate was chosen: run on from there with that token instead."""
 
     def branch(event: gr.EventData) -> Iterator[str]:
+        turn, known = str(event.turn), view.known_runs(event.known)
         try:
             parent = lab.runs.get(event.run)
             at, token = int(event.step), int(event.id)
-            name = parent.header.model.name
+            same = parent if parent.token_ids(at + 1)[at:] == [token] else lab.runs.find(parent, at, token, known)
         except UserError as error:
-            yield view.trouble(text, error)
+            yield view.trouble(text, error, turn=turn)
+            return
+        if same is parent or (same and same.finish and same.finish.reason != "cancelled"):
+            yield view.dumps({**view.shown(lab, text, same, step=at), "message": "", "done": True, "turn": turn})
             return
 
         def make(loaded: Any) -> tuple[Run, SampleSettings]:
             from decoding import api
             from decoding.settings import settings_from
 
-            settings = settings_from(parent.header.settings, forced={at: token})
+            if same is not None:  # it was stopped: go on with it
+                return same, settings_from(same.header.settings)
             old = parent.header
+            settings = settings_from(old.settings, forced={at: token})
             header = api.prepare(loaded, old.prompt.text, settings, old.seed, old.prompt.template)
-            return lab.runs.branch(parent, at, header), settings
+            return lab.runs.branch(parent, at, header, known), settings
 
-        yield from running(lab, text, name, make, step=at)
+        yield from running(lab, text, parent.header.model.name, make, turn, step=at)
 
     return branch
 
 
-def running(lab: Lab, text: Text, model: str, make: Any, step: int | None = None) -> Iterator[str]:
-    """Load the model where needed, start the run that `make` prepares, and show it token by token.
+def running(
+    lab: Lab,
+    text: Text,
+    model: str | LanguageModel,
+    make: Any,
+    turn: str = "",
+    step: int | None = None,
+    after: Callable[[LanguageModel, Run], None] = lambda model, run: None,
+) -> Iterator[str]:
+    """Load the model where needed, start the run that `make` prepares, and show it step by step.
 
-    The viewer follows the newest token, or stays at `step`.
+    The viewer follows the newest step, or stays at `step`. Once `turn` is halted the run ends within one step.
+    `after`: what else is made of a run that reached its end.
     """
     try:
-        for news in lab.load(model):
-            yield view.loading(text, model, news)
-        loaded = lab.models.get(model)
-        run, settings = make(loaded)
-        yield view.dumps({"message": "", "running": True})
-        for _ in lab.run(loaded, run, settings):
-            run.text = loaded.decode(run.token_ids())
-            yield view.dumps({**view.shown(lab, text, run, running=True, step=step), "message": ""})
-        yield view.dumps({**view.shown(lab, text, run, step=step), "message": "", "done": True})
+        with lab.turns.running(turn):
+            for value in _values(lab, text, model, make, turn, step, after):
+                yield view.dumps({**value, "turn": turn})
     except Exception as error:
-        yield view.trouble(text, error)
+        yield view.trouble(text, error, turn=turn)
+
+
+def _values(
+    lab: Lab, text: Text, model: str | LanguageModel, make: Any, turn: str, step: int | None, after: Any
+) -> Iterator[dict[str, Any]]:
+    for news in lab.load(model) if isinstance(model, str) else ():
+        if lab.turns.halted(turn):
+            return
+        yield view.loading(text, model, news)
+    if lab.turns.halted(turn):
+        return
+    loaded = lab.models.get(model) if isinstance(model, str) else model
+    run, settings = make(loaded)
+    yield {"message": "", "running": True}
+    with closing(lab.run(loaded, run, settings)) as steps:
+        for _ in steps:
+            run.text = loaded.decode(run.token_ids())
+            if not lab.turns.halted(turn):
+                yield {**view.shown(lab, text, run, running=True, step=step), "message": ""}
+            if lab.turns.halted(turn):
+                break
+        else:
+            after(loaded, run)
+    yield {**view.shown(lab, text, run, step=step), "message": "", "done": True}
 
 
 def sources(panel: str, step: SampleStep) -> list[Any]:

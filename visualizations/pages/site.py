@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from visualizations.components.header import Header
 from visualizations.lab import Lab
-from visualizations.pages import corrections, effects, next_token, samplers, sampling
+from visualizations.pages import beam, corrections, effects, next_token, samplers, sampling
 from visualizations.text import LANGS, Lang, Text
 
 PAGES = (
@@ -23,6 +23,7 @@ PAGES = (
     ("sampling", sampling),
     ("effects", effects),
     ("samplers", samplers),
+    ("beam", beam),
     ("corrections", corrections),
 )
 PATHS: dict[str, dict[Lang, str]] = {
@@ -30,6 +31,7 @@ PATHS: dict[str, dict[Lang, str]] = {
     "sampling": {"en": "sampling", "zh": "zh-sampling"},
     "effects": {"en": "effects", "zh": "zh-effects"},
     "samplers": {"en": "samplers", "zh": "zh-samplers"},
+    "beam": {"en": "beam", "zh": "zh-beam"},
     "corrections": {"en": "corrections", "zh": "zh-corrections"},
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from decoding import codec
 from decoding.errors import UserError
 from decoding.trace import SampleStep, Token
 from visualizations.figures.rows import EDGE, ROW
+from visualizations.figures.rules import rule_name, story
 from visualizations.figures.style import Theme, View, percent, visible
 from visualizations.lab import Lab, Loading
 from visualizations.quiz import Card, Question
@@ -22,6 +23,10 @@ from visualizations.text import Text
 
 PROMPT_SHOWN = 300
 """Most prompt tokens shown before the new ones; of a longer prompt, the last."""
+KNOWN_RUNS = 50
+"""Most earlier runs of a page that are looked up."""
+BEFORE_SHOWN = 200
+"""Most characters of the text before a step that are shown; of a longer text, the last."""
 
 log = logging.getLogger("decoding_lab")
 
@@ -70,6 +75,11 @@ def index_of(asked: Any, run: Run) -> int:
     return min(int(text), len(run.packed) - 1) if text.isdecimal() and len(text) < 10 else 0
 
 
+def known_runs(ids: Any) -> list[str]:
+    """The ids of runs that a page says it has shown, checked."""
+    return [id for id in ids if isinstance(id, str)][-KNOWN_RUNS:] if isinstance(ids, list) else []
+
+
 def dumps(value: Any) -> str:
     """JSON text of plain values and numpy arrays."""
     return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY).decode()
@@ -102,10 +112,12 @@ Cards = Callable[[Run], Sequence[Card]]
 def server(
     lab: Lab, text: Text, render: Callable[[str], dict[str, Any]], sources: Sources, cards: Cards
 ) -> list[Callable[[str], str]]:
-    """A page's server functions: its own `render`; and `reopen`, `save`, `code`, `quiz`, alike everywhere."""
+    """A page's server functions: its own `render`; and `reopen`, `save`, `code`, `quiz`, `turn`, `halt`, all alike."""
 
     def reopen(request: str) -> dict[str, Any]:
-        return shown(lab, text, lab.runs.get(read_ask(request).run), step=0)
+        ask = read_ask(request)
+        run, known = lab.runs.get(ask.run), known_runs(ask.details.get("known"))
+        return shown(lab, text, run, step=max(0, min(ask.step, run.moments - 1)), known=known)
 
     def save(request: str) -> dict[str, Any]:
         run = lab.runs.get(read_ask(request).run)
@@ -114,14 +126,24 @@ def server(
     def code(request: str) -> dict[str, Any]:
         ask = read_ask(request)
         run = lab.runs.get(ask.run)
-        found = sources(ask.panel, run.step(min(ask.step, len(run.packed) - 1)))
+        found = sources(ask.panel, run.at(ask.step))
         return {"code": source_text(found)}
 
     def quiz(request: str) -> dict[str, Any]:
         ask = read_ask(request)
         return ask_quiz(ask, cards(lab.runs.get(ask.run)), text)
 
-    return [answering(text, answer, answer.__name__) for answer in (render, reopen, save, code, quiz)]
+    def turn(request: str) -> dict[str, Any]:
+        details = read_ask(request).details
+        name = details.get("turn") or lab.turns.take(details.get("before"))
+        ahead = lab.turns.ahead(name)
+        return {"turn": name, "words": text("viewer.ahead", count=ahead) if ahead else text("viewer.waiting")}
+
+    def halt(request: str) -> dict[str, Any]:
+        lab.turns.halt(read_ask(request).details.get("turn"))
+        return {}
+
+    return [answering(text, answer, answer.__name__) for answer in (render, reopen, save, code, quiz, turn, halt)]
 
 
 def ask_quiz(ask: Ask, cards: Sequence[Card], text: Text) -> dict[str, Any]:
@@ -142,22 +164,24 @@ def source_text(things: Sequence[Any]) -> str:
     return "\n\n".join(f"# {path}.py, line {first}\n" + "".join(lines) for path, lines, first in found)
 
 
-def trouble(text: Text, error: Exception) -> str:
+def trouble(text: Text, error: Exception, **more: Any) -> str:
     """A viewer value that says what went wrong and leaves everything else as it is."""
     if isinstance(error, UserError):
-        return dumps({"message": text.error(error), "running": False})
+        return dumps({"message": text.error(error), "running": False, **more})
     log.error("run failed", exc_info=error)
-    return dumps({"message": text("error.unexpected"), "running": False})
+    return dumps({"message": text("error.unexpected"), "running": False, **more})
 
 
-def loading(text: Text, model: str, news: Loading) -> str:
+def loading(text: Text, model: str, news: Loading) -> dict[str, Any]:
     """A viewer value that shows a model being made ready."""
     words = text("viewer.loading", model=model)
-    return dumps({"progress": {"text": words, "fraction": news.fraction}, "running": True})
+    return {"progress": {"text": words, "fraction": news.fraction}, "running": True}
 
 
-def shown(lab: Lab, text: Text, run: Run, *, running: bool = False, step: int | None = None) -> dict[str, Any]:
-    """A viewer value that shows a run as far as it is."""
+def shown(
+    lab: Lab, text: Text, run: Run, *, running: bool = False, step: int | None = None, known: Collection[str] = ()
+) -> dict[str, Any]:
+    """A viewer value that shows a run as far as it is; `known`: ids of other runs that the page has shown."""
     prompt = run.header.prompt.tokens
     pieces = [token.text.replace("\n", "↵\n") for token in prompt[-PROMPT_SHOWN:]]
     if len(prompt) > PROMPT_SHOWN:
@@ -165,32 +189,58 @@ def shown(lab: Lab, text: Text, run: Run, *, running: bool = False, step: int | 
     value: dict[str, Any] = {
         "run": run.id,
         "prompt": pieces,
+        "count": run.moments,
         "tokens": [_token(text, i, *drawn) for i, drawn in enumerate(run.drawn)],
         "text": run.finish.text if run.finish else run.text,
         "about": about(text, run),
-        "branches": [{"run": r.id, "label": _branch(text, r)} for r in lab.runs.family(run)],
+        "branches": [{"run": r.id, "label": _branch(text, r)} for r in lab.runs.family(run, known)],
         "running": running,
+        "kept": lab.runs.pinned(run.id) is None,
+        "before": text_before(run, step or 0),
     }
     if step is not None:
         value["step"] = step
     return value
 
 
+def text_before(run: Run, step: int) -> str:
+    """The end of the text that the model had read when it made this step."""
+    tokens = [*run.header.prompt.tokens, *(token for token, _, _ in run.drawn[:step])]
+    gap = b" " if run.header.model.name.startswith("toy:") else b""  # a table's words stand apart
+    whole = gap.join(token.bytes for token in tokens).decode(errors="replace")
+    return whole if len(whole) <= BEFORE_SHOWN else "…" + whole[-BEFORE_SHOWN:]
+
+
 def about(text: Text, run: Run) -> str:
     """The model and the settings of a run in one line."""
     header = run.header
     settings = header.settings
+    searched = header.method == "beam"
     parts = [f"{header.model.name} ({header.model.dtype}, {header.model.device})"]
-    if settings["max_new_tokens"] > 1:  # of one token only its law is shown, not a draw
+    if searched:
+        parts += about_search(text, settings)
+    elif settings["max_new_tokens"] > 1:  # of one token only its law is shown, not a draw
         parts.append(text(f"sampler.{settings['sampler']}"))
     parts += [f"{text('processor.' + name)} {settings.get(name)}" for name in settings.get("order", ())]
     if header.prompt.template == "chat":
         parts.append(text("controls.chat"))
-    if settings["sampler"] != "argmax":
+    chance = settings["search"] != "beam" or settings["sample_first"] if searched else settings["sampler"] != "argmax"
+    if chance:
         parts.append(f"{text('controls.seed')} {header.seed}")
     if run.finish and settings["max_new_tokens"] > 1:
         parts.append(text(f"finish.{run.finish.reason}"))
     return " · ".join(parts)
+
+
+def about_search(text: Text, settings: Mapping[str, Any]) -> list[str]:
+    """The kind of search and its width; what else is not as it usually is."""
+    usual = {"length_penalty": 1, "early_stopping": False, "sample_first": 0, "num_beam_groups": 1}
+    parts = [f"{text('beam.search_' + settings['search'])} {settings['num_beams']}"]
+    parts += [f"{text('processor.' + name)} {settings[name]:g}" for name in settings.get("rule_order", ())]
+    parts += [
+        f"{text('beam.about_' + name)} {settings[name]}" for name, value in usual.items() if settings[name] != value
+    ]
+    return parts
 
 
 def _token(text: Text, index: int, token: Token, prob: float, model_prob: float) -> dict[str, Any]:
@@ -213,11 +263,16 @@ def panel(caption: dict[str, str], figure: dict[str, Any], **more: Any) -> dict[
 
 def rows(figure: dict[str, Any], step: SampleStep, text: Text, above: float = 0) -> list[dict[str, Any]]:
     """Where each row of a figure with rows stands (px), its token's id, and its words for a button."""
-    shown = {c.token.id: c for stage in step.stages for c in stage.result.top if c.kept}
+    told = story(step.stages, View(text))
+    last = len(step.stages) - 1
+    shown = {c.token.id: c.token for stage in step.stages for c in stage.result.top if c.kept}
     places = []
     for index, (id,) in enumerate(figure["data"][0]["customdata"]):
         if id in shown:
-            candidate = shown[id]
-            label = text("viewer.row", token=visible(candidate.token.text), prob=percent(candidate.prob))
+            fate = told.fate(shown[id], last)
+            values = {"token": visible(shown[id].text), "prob": percent(fate.prob)}
+            label = text("viewer.row", **values)
+            if fate.cut_by is not None:
+                label = text("viewer.row_cut", rule=rule_name(step.stages[fate.cut_by], told.view), **values)
             places.append({"id": id, "label": label, "top": EDGE + above + ROW * index, "height": ROW})
     return places

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, Literal
 
-from decoding.errors import UserError
+from decoding.errors import MESSAGES, UserError
+from visualizations.text.beam import BEAM
+from visualizations.text.beam_page import BEAM_PAGE
 from visualizations.text.errors import ERRORS
 from visualizations.text.figures import FIGURES
 from visualizations.text.lab import LAB
@@ -15,7 +18,13 @@ from visualizations.text.quiz import QUIZ
 Lang = Literal["en", "zh"]
 LANGS: tuple[Lang, ...] = ("en", "zh")
 
-STRINGS: dict[str, tuple[str, str]] = {**FIGURES, **LAB, **PAGES, **QUIZ}
+STRINGS: dict[str, tuple[str, str]] = {**BEAM, **BEAM_PAGE, **FIGURES, **LAB, **PAGES, **QUIZ}
+CONTROLS = {"max_new_tokens": "controls.new_tokens"}
+"""A setting whose control has another name -> the key of that control's label."""
+EMPTY = ("empty", "空的")
+"""What a field holds where nothing was typed."""
+ABOUT_SETTINGS = frozenset({"out_of_range", "not_a_number", "unknown_choice"})
+"""Mistakes whose `name` is a setting's."""
 
 
 _ONE = re.compile(
@@ -45,5 +54,19 @@ class Text:
         return _ONE.sub(_singular, filled) if self.lang == "en" else filled
 
     def error(self, error: UserError) -> str:
-        """A user's mistake in this language."""
-        return str(error) if self.lang == "en" else ERRORS[error.code].format(**error.values)
+        """A user's mistake in this language; a setting by the name that its control bears on the page."""
+        messages = MESSAGES if self.lang == "en" else ERRORS
+        values = self._as_labelled(error.values) if error.code in ABOUT_SETTINGS else error.values
+        return messages[error.code].format(**values)
+
+    def _as_labelled(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        named, name = dict(values), str(values["name"])
+        keys = (CONTROLS.get(name, ""), f"controls.{name}", f"processor.{name}")
+        if key := next((key for key in keys if key in STRINGS), None):
+            label = STRINGS[key][self._column]
+            named["name"] = f"“{label}”"
+            if "limit" in named:
+                named["limit"] = str(named["limit"]).replace(name, label)
+        if named.get("value") == "None":  # a field that was left empty
+            named["value"] = EMPTY[self._column]
+        return named

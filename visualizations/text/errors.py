@@ -6,7 +6,7 @@ ERRORS: dict[str, str] = {
     "not_a_number": "{name} 是 {value}，不是数字：请给出一个数字，{limit}。",
     "trace_too_large": "这份记录有 {size:,} 字节，最多读取 {limit:,} 字节：请少记录一些步或候选词元。",
     "trace_version": "这份记录的格式版本是 {version}，本程序只读版本 {limit}：请重新记录。",
-    "trace_broken": "这不是可读的记录（{where}：{why}）。请从一次运行中重新保存。",
+    "trace_broken": "这不是可读的记录（{where}：{why}）：请从一次运行中重新保存。",
     "prompt_too_long": "提示词有 {tokens:,} 个词元，最多 {limit:,} 个：请缩短提示词。",
     "too_many_new_tokens": "要求生成 {tokens:,} 个新词元，最多 {limit:,} 个：请减少数量。",
     "context_too_short": (
@@ -37,6 +37,7 @@ ERRORS: dict[str, str] = {
     "toy_sum": "{row!r} 行之和为 {sum}，应当为 1：请给其中一个词加上 {missing}。",
     "toy_word": "{word!r} 不在表格 {model} 里，表中的词有 {known}：请用这些词，以空格分开。",
     "toy_no_hidden": "{model} 是一张表，没有隐藏状态：请用神经网络模型。",
+    "too_many_texts": "{model} 至少能写出 {count:,} 段不超过 {tokens:,} 个词元的文本，最多列出 {limit:,} 段：请减少新词元，或换一张更小的表。",
     "run_forgotten": "这次运行已不再保存，这里只保留最近的几次：请按“运行”重新生成。",
     "law_text_long": "这段文字有 {count:,} 个字符，最多读取 {limit:,} 个：请缩短。",
     "law_count": "输入了 {count} 项，一个分布应有 {least} 到 {most} 项：请输入这么多项，例如 0.5 0.3 0.2。",
@@ -48,5 +49,11 @@ ERRORS: dict[str, str] = {
     "law_name_twice": "名称 {name!r} 出现了两次：请给每一项不同的名称。",
     "law_zero": "所有权重都是 0，没有可抽取的项：请增大其中一个。",
     "prompt_too_many_characters": "提示词有 {count:,} 个字符，最多 {limit:,} 个：请缩短提示词。",
+    "option_unused": "{name} 是 {value}，只有在 {needs} 时才有意义：请改变后者，或让 {name} 保持为 {neutral}。",
+    "beam_groups_uneven": "{groups} 组不能平分 {beams} 个束：请选 {choices} 之一。",
+    "too_many_nodes": (
+        "{beams} 个束、每个记录 {top} 个候选、共 {tokens:,} 个词元，就是 {count:,} 个候选，最多记录 {limit:,} 个："
+        "请减少其中一项。"
+    ),
     "law_forgotten": "这个地址里没有可以抽的分布：请在左边选一个，再按“显示”。",
 }

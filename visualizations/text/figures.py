@@ -172,6 +172,10 @@ FIGURES: dict[str, tuple[str, str]] = {
         "With fresh Gumbel noise on every logit, the token with the largest score is a fair draw from softmax, yet no softmax is computed.",
         "每次给每个 logit 加上新的 Gumbel 噪声再取最大，结果恰好服从 softmax 分布，却不必计算 softmax。",
     ),
+    "draw.scale": (
+        "The bars start just below the lowest value shown, not at 0: compare where they end, not how long they are.",
+        "条形从略低于图中最小值的地方画起，而不是从 0 画起：要比的是末端的位置，不是长度。",
+    ),
     "draw.sums": ("sum: above u?", "累积和超过 u 吗"),
     "draw.probe_head": ("rank, sum, keep", "名次与累积和"),
     "draw.many": ("several tokens", "多个词元"),
@@ -244,6 +248,10 @@ FIGURES: dict[str, tuple[str, str]] = {
     "histogram.drawn": ("▬ {count} draws", "▬ 抽 {count} 次"),
     "histogram.exact": ("┃ exact", "┃ 理论值"),
     "histogram.title": ("{draws} draws against the exact distribution", "抽 {draws} 次，与理论分布对照"),
+    "histogram.title_at": (
+        "{draws} draws after temperature {t} and top-p {p}",
+        "经过温度 {t} 和 top-p {p} 之后抽 {draws} 次",
+    ),
     "histogram.best": (
         "{token} came {count} times, {share} of the draws; its exact probability is {prob}.",
         "{token}出现 {count} 次，占 {share}；理论值为 {prob}。",

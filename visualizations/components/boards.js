@@ -1,0 +1,53 @@
+// Panels without a figure: a table, a listing of code. Folding of a tree's nodes. Joined to viewer.js, whose names they use.
+function table(card, { head, rows }) {
+  const line = (tag, cells, named) =>
+    el("tr", {}, ...cells.map((cell, index) => el(index === 0 && named ? "th" : tag, index === 0 && named ? { scope: "row" } : {}, cell)));
+  const header = el("thead", {}, el("tr", {}, ...head.map((cell) => el("th", { scope: "col" }, cell))));
+  card.querySelector(".lab-board").replaceChildren(
+    el("table", { class: "lab-table" }, header, el("tbody", {}, ...rows.map((row) => line("td", row, true)))),
+  );
+}
+
+// Lines of code, those that run now lit, each with what was added or put right.
+function listing(card, { lines, lit }) {
+  card.querySelector(".lab-board").replaceChildren(
+    el(
+      "ol",
+      { class: "lab-listing" },
+      ...lines.map(({ code, note, missing }, index) =>
+        el(
+          "li",
+          lit.includes(index + 1) ? { "aria-current": "step" } : {},
+          el("code", {}, code),
+          note ? el("span", { class: missing ? "lab-missing" : "lab-small" }, (missing ? "+ " : "") + note) : null,
+        ),
+      ),
+    ),
+  );
+}
+
+// A panel of this kind needs no Plotly; true where the panel is one.
+function board(card, panel) {
+  if (panel.figure) return false;
+  const place = card.querySelector(".lab-board");
+  card.querySelector(".lab-figure").hidden = true;
+  if (panel.table) table(card, panel.table);
+  else if (panel.listing) listing(card, panel.listing);
+  else place.replaceChildren();
+  return true;
+}
+
+// Hide what follows a node, or show it again.
+function fold(id) {
+  const folded = new Set(state.details.folded || []);
+  if (!folded.delete(id)) folded.add(id);
+  state.details.folded = [...folded];
+  render();
+}
+
+// Controls of the column that need no run: what they say goes along with every request about the run shown now.
+window.Lab.tune = (values) => {
+  state.details.tuned = values;
+  state.details.tuned_run = state.run;
+  if (!state.running) render();
+};
