@@ -172,6 +172,14 @@ def test_finite_and_never_above_the_parent(children: list[tuple[float, float]], 
     assert (scores[free.argsort()].diff() >= 0).all(), "the order of the unconditioned scores"
 
 
+def test_a_near_tie_with_the_best_child_keeps_its_digits() -> None:
+    """G - Z = -3 / 2^54 exactly, where exp(G - Z) is a third of it off: 1 - exp(G - Z) must not be taken from that."""
+    logprobs, noise = [0.0, -3 * 2.0**-54], torch.tensor([0.5, 0.5], dtype=torch.float64)
+    scores = conditional_gumbels(torch.tensor(logprobs, dtype=torch.float64), 37.0, noise)
+    assert scores.tolist() == pytest.approx(exactly(logprobs, 37.0, noise), abs=1e-9)
+    assert float(scores[1]) < 37 - 0.1
+
+
 def test_far_apart() -> None:
     """Children 1e5 nats below, a parent of 50, uniforms at both ends: finite, and none above the parent."""
     logprobs = torch.tensor([-700.0, -1e5, 0.0, -1e-300], dtype=torch.float64)

@@ -16,6 +16,8 @@ import pytest
 
 from decoding.processor_base import NOTES
 from decoding.processors import REGISTRY
+from decoding.trace import SampleStep
+from decoding.values import Histogram
 from tests import figure_steps as made
 from visualizations.figures import (
     bars,
@@ -373,6 +375,38 @@ def test_each_stage_of_the_matrix_sums_to_one() -> None:
     assert all(math.isclose(total, 1, abs_tol=1e-9) for total in sums.values())
 
 
+def test_the_others_show_what_they_held_where_all_of_them_were_cut() -> None:
+    step = RAINY.step([("temperature", 0.9), ("top_k", 2), ("top_p", 0.99)])
+    figure = stages.stages(step, View(EN, "light", 900))
+    shown = [id for id in figure["data"][0]["customdata"][0] if id is not None]
+    held = 1 - sum(c.prob for c in step.stages[1].result.top if c.token.id in shown)
+    words = style.percent_label(held).replace(" ", "\u202f")
+    assert labels(figure).count(f"✕ {words}") == 1, "at top-k; at top-p they are gone already"
+    most = max(held, *(c.prob for s in step.stages for c in s.result.top))
+    tall = [b - a for a, b in zip(trace_of(figure)["y"][0::6], trace_of(figure)["y"][2::6], strict=True)]
+    assert any(math.isclose(each, stages.BAR * held / most, rel_tol=1e-9) for each in tall)
+
+
+def trace_of(figure: dict[str, Any]) -> dict[str, Any]:
+    """The hollow bars."""
+    return next(t for t in figure["data"] if t.get("line", {}).get("dash") == "3px,2px")
+
+
+@pytest.mark.parametrize("text", [EN, ZH])
+@pytest.mark.parametrize("width", [640, 720, 900])
+def test_the_names_of_the_rules_end_before_the_first_column(text: Text, width: int) -> None:
+    rules = [("repetition_penalty", 1.3), ("frequency_penalty", 0.5), ("no_repeat_ngram_size", 3)]
+    step = RAINY.step([("temperature", 1.1)])
+    named = [replace(step.stages[1], name=name, params={name: value}) for name, value in rules]
+    figure = stages.stages(replace(step, stages=(step.stages[0], *named)), View(text, "light", width))
+    left = figure["data"][0]["x"][0]
+    names = [
+        t for t in figure["data"] if t.get("mode") == "text" and any("<b>" in s for s in t["text"]) and t["x"][0] == 0
+    ]
+    for name in names[0]["text"]:
+        assert style.text_px(name.replace("<b>", "").replace("</b>", ""), style.BODY) < left
+
+
 def test_stages_say_kept_mass_entropy_and_notes() -> None:
     step = RAINY.step([("top_k", 50)], notes=("tie_broken",))
     said = " ".join(labels(stages.stages(step, View(EN, "light", 900))))
@@ -559,6 +593,41 @@ def shape_words(figure: dict[str, Any]) -> list[str]:
 
 
 # --- histogram -----------------------------------------------------------------------------------
+
+
+def cut_boxes(figure: dict[str, Any]) -> list[float]:
+    """Lengths of the hollow bars."""
+    trace = next(t for t in figure["data"] if t.get("line", {}).get("dash") == "3px,2px")
+    return trace["x"][1::6]
+
+
+def drawn_after(top_p: float) -> tuple[SampleStep, Histogram]:
+    """A step whose last rule is top-p, and a thousand draws from it."""
+    step = RAINY.step([("temperature", 0.9), ("top_p", top_p)])
+    law = step.stages[-1].result
+    counts = [round(1000 * c.prob) for c in law.top]
+    return step, Histogram(law, 1000, tuple(counts), 1000 - sum(counts), 0.01, 0.02)
+
+
+@pytest.mark.parametrize("top_p", [0.3, 0.6, 0.9])
+def test_the_histogram_marks_what_was_cut_and_shows_what_it_held(top_p: float) -> None:
+    step, found = drawn_after(top_p)
+    before, law = step.stages[1].result, found.law
+    figure = histogram.histogram(found, LIGHT, top_n=12, before=before, rule="top-p 0.60")
+    kept = {c.token.id for c in law.top if c.kept}
+    assert set(kept_bars(figure)) == {c.token.id for c in sorted(law.top, key=lambda c: -c.prob)[:12] if c.kept}
+    hollow, said = cut_boxes(figure), labels(figure)
+    assert math.isclose(sum(hollow), 1 - step.stages[-1].kept_mass, abs_tol=1e-9), "what was cut, whole"
+    assert said.count("✕ cut by top-p 0.60") == max(0, 12 - len(kept)) and said.count("✕ all cut") == 1
+    assert sum(text.startswith("<s>") for text in said) == max(0, 12 - len(kept))
+    assert sum(text.startswith("(") for text in said) == max(0, 12 - len(kept)) + 1, "no plain 0 for what cannot come"
+    caption = histogram.histogram_caption(found, LIGHT, (0.9, top_p))
+    assert caption["title"] == f"1,000 draws after temperature 0.90 and top-p {top_p:.2f}"
+
+
+def test_a_histogram_of_a_whole_law_marks_nothing() -> None:
+    said = labels(histogram.histogram(DRAWN, LIGHT, top_n=8))
+    assert not any("✕" in text for text in said)
 
 
 def test_the_histogram_shows_counts_over_the_exact_law() -> None:

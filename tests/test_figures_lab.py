@@ -558,7 +558,7 @@ def test_the_strip_says_what_to_use_for_one_draw_and_for_many() -> None:
         figure = lab_cost.lab_cost(COST, View(EN, "light", width))
         notes = [note["text"] for note in figure["layout"]["annotations"]]
         assert {"Direct scan", "Binary search", "Alias table"} <= set(notes)
-        above = [note for note in figure["layout"]["annotations"] if note["xanchor"] == "left" and note["yshift"] > 40]
+        above = [note for note in figure["layout"]["annotations"] if note["xanchor"] == "left" and note["yshift"] > 50]
         ends = [(note["x"] * (width - lab_loglog.LEFT), style.text_px(note["text"])) for note in above]
         assert all(x + wide <= after for (x, wide), (after, _) in itertools.pairwise(ends))
         assert all(x + wide <= width - lab_loglog.LEFT for x, wide in ends)

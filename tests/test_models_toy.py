@@ -242,6 +242,25 @@ def test_own_tables(tmp_path: Path) -> None:
     assert math.fsum(following(rounded, "b").values()) == pytest.approx(1, abs=1e-12)
 
 
+JOINED = "\U0001f469\u200d\U0001f52c"
+"""A woman, a joiner, a microscope: one emoji."""
+HEART = "\u2764\ufe0f"
+"""A heart and the selector of its coloured form."""
+
+
+def test_an_emoji_that_a_joiner_holds_together_is_one_word(tmp_path: Path) -> None:
+    rows = {"": {JOINED: 0.5, HEART: 0.5}, JOINED: {HEART: 1}}
+    model: Any = load(write(tmp_path, GOOD | {"rows": rows}))
+    assert following(model, "") == {JOINED: 0.5, HEART: 0.5} and following(model, JOINED) == {HEART: 1.0}
+    assert model.decode(model.encode(f"{JOINED} {HEART}")[1:]) == f"{JOINED} {HEART}"
+
+
+@pytest.mark.parametrize("word", ["\u200d", "a\u200d", "\u200da", "a\u200d\u200db", "a\u200bb", "a\x00b", "a\u202eb"])
+def test_other_letters_that_nobody_sees_are_refused(tmp_path: Path, word: str) -> None:
+    with pytest.raises(UserError, match="one word"):
+        load(write(tmp_path, GOOD | {"rows": {"": {word: 1}}}))
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

@@ -189,6 +189,44 @@ def test_nobody_sees_what_another_branched_from_a_lesson(lab: Lab, model: Any, h
     assert lab.runs.family(deeper) == [lesson, mine, deeper] and lab.runs.family(lesson) == [lesson]
 
 
+def test_ones_own_branches_of_a_lesson_are_one_family(lab: Lab, model: Any, header: Any) -> None:
+    lesson, other = lab.runs.pin("seen by all", whole(model)), lab.runs.pin("another", whole(model, 1))
+    mine, theirs = (lab.runs.branch(lesson, 1, header) for _ in range(2))
+    elsewhere = lab.runs.branch(other, 1, header)
+    known = [mine.id, elsewhere.id, "forgotten"]
+    second = lab.runs.branch(lesson, 2, header, known)
+    assert lab.runs.family(second) == [lesson, mine, second] == lab.runs.family(lesson, known)
+    assert lab.runs.family(theirs) == [lesson, theirs] and lab.runs.family(lesson) == [lesson]
+
+
+def branched(lab: Lab, model: Any, parent: Run, at: int, token: int) -> Run:
+    """A finished branch of `parent` that takes `token` at step `at`."""
+    settings = settings_from(parent.header.settings, forced={at: token})
+    branch = lab.runs.branch(parent, at, api.prepare(model, "", settings, parent.header.seed), [parent.id])
+    list(lab.run(model, branch, settings))
+    return branch
+
+
+def test_the_same_branch_is_found_again(lab: Lab, model: Any) -> None:
+    parent = make(lab, model, 5)
+    own, *others = dict.fromkeys([parent.token_ids()[0], *model.encode("He She They")[1:]])
+    branch = branched(lab, model, parent, 0, others[0])
+    assert lab.runs.find(parent, 0, others[0]) is branch is lab.runs.find(branch, 0, others[0])
+    assert lab.runs.find(branch, 0, own) is parent, "choosing the first run's own token leads back to it"
+    assert lab.runs.find(parent, 0, others[1]) is None and lab.runs.find(parent, 1, others[0]) is None
+    deeper = branched(lab, model, branch, 1, others[1])
+    assert lab.runs.find(parent, 0, others[0]) is branch, "not the one whose later tokens were chosen too"
+    assert lab.runs.find(branch, 1, others[1]) is deeper and lab.runs.find(parent, 1, others[1]) is None
+    assert lab.runs.find(make(lab, model, 6), 0, others[0]) is None, "another family's branches are its own"
+
+
+def test_a_branch_of_a_lesson_is_found_by_the_one_who_made_it(lab: Lab, model: Any) -> None:
+    lesson = lab.runs.pin("seen by all", whole(model, 5))
+    token = next(id for id in model.encode("He She")[1:] if id != lesson.token_ids()[0])
+    branch = branched(lab, model, lesson, 0, token)
+    assert lab.runs.find(lesson, 0, token, [branch.id]) is branch and lab.runs.find(lesson, 0, token) is None
+
+
 def test_a_forgotten_relative_is_left_out(header: Any) -> None:
     runs = Runs(limit=25_000)
     first = filled(runs.new(header), 10_000)
@@ -243,6 +281,15 @@ def test_closing_a_run_cancels_it(lab: Lab, model: Any) -> None:
     assert run.trace().steps == whole(model, 1).steps[:1]
 
 
+def test_a_run_closed_after_its_last_step_is_whole(lab: Lab, model: Any) -> None:
+    settings, seed = asked(1, max_new_tokens=2)
+    run = lab.runs.new(api.prepare(model, "", settings, seed))
+    steps = lab.run(model, run, settings)
+    next(steps), next(steps)
+    steps.close()  # type: ignore[attr-defined]
+    assert run.trace() == whole(model, 1, max_new_tokens=2) and run.finish is not None
+
+
 def test_a_cancelled_run_goes_on_where_it_stopped(lab: Lab, model: Any) -> None:
     settings, seed = asked(1)
     run = lab.runs.new(api.prepare(model, "", settings, seed))
@@ -288,7 +335,7 @@ def test_full_logits_are_made_again_or_kept_and_few_of_them(lab: Lab, model: Any
 
 def test_a_model_loads_once_with_news_meanwhile(lab: Lab) -> None:
     assert not lab.models.is_loaded(TOY)
-    assert [news.fraction for news in lab.load(TOY)] == [None]
+    assert {news.fraction for news in lab.load(TOY)} == {None}
     assert lab.models.is_loaded(TOY) and list(lab.load(TOY)) == []
 
 
@@ -305,11 +352,33 @@ def test_what_goes_wrong_while_loading_reaches_the_page(lab: Lab, monkeypatch: p
         raise UserError("cache_failed", path="/x", reason="full")
 
     monkeypatch.setattr("decoding.models.load", load)
-    news = lab.load(TOY)
-    assert next(news).what == "" and next(news).fraction == 0.5
+    told = []
     with pytest.raises(UserError, match="full"):
-        next(news)
+        for news in lab.load(TOY):
+            told.append(news.fraction)
+    assert told[0] is None and 0.5 in told
     assert not lab.models.is_loaded(TOY)
+
+
+def test_one_who_waits_for_a_model_hears_the_last_news_again_and_can_leave(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, gone = threading.Event(), threading.Event()
+
+    def load(name: str, progress: Callable[[str, float], None]) -> Any:
+        progress("converting", 0.5)
+        go.wait()
+        gone.set()
+        return api.load
+
+    monkeypatch.setattr("decoding.models.load", load)
+    monkeypatch.setattr(lab_module, "BEAT", 0.001)
+    news = lab.load(TOY)
+    heard = [next(item for item in news if item.fraction == 0.5), next(news), next(news)]
+    assert {item.fraction for item in heard} == {0.5} and not lab.models.is_loaded(TOY)
+    news.close()  # type: ignore[attr-defined]
+    go.set()
+    assert gone.wait(60)
 
 
 # --- many at once ----------------------------------------------------------------------------------

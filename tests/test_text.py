@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[1]
 COMPUTED: tuple[str, ...] = (
     *("rule.*", "note.*", "note.*.long", "processor.*", "sampler.*", "finish.*", "model.*", "viewer.*", "*.nav"),
     *("law.*", "section.*", "section.*_text", "viewer.*_link", "info.*"),
+    *("beam.search_*", "beam.show_*", "beam.contest_*", "beam.early_*", "beam.column_*", "beam.about_*"),
+    *("beam.moment_*", "corrections.verdict_*", "corrections.rule_*", "corrections.relative_*"),
 )
 """Keys put together while the code runs: text(f"note.{code}") is declared as "note.*"."""
 
@@ -28,7 +30,7 @@ SAME_IN_CHINESE = frozenset(
         *("rule.top_k", "rule.top_p", "rule.min_p", "rule.typical_p", "rule.epsilon_cutoff", "rule.eta_cutoff"),
         *("draw.head_bar", "logits.head_logit", "logits.head_softmax", "heatmap.axis", "hover.stage"),
         *("processor.top_k", "processor.top_p", "processor.min_p", "processor.typical_p", "effects.top_p"),
-        *("model.smollm2", "sampler.gumbel"),
+        *("model.smollm2", "sampler.gumbel", "tree.shown_short", "corrections.verdict_logprob"),
     }
 )
 """Keys whose Chinese has no Chinese character: names and symbols."""

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Playwright, expect, sync_playwright
 
 from visualizations.lab import Lab
-from visualizations.models import Models
+from visualizations.models import Models, offered
 from visualizations.pages.site import build, launch_options
 
 ARGUMENTS = [
@@ -52,7 +52,7 @@ def serve(lab: Lab) -> tuple[Any, str]:
 @pytest.fixture(scope="session")
 def served() -> Iterator[Served]:
     """The app with the bundled model and the lecture's table."""
-    lab = Lab(Models(("smollm2", "toy:lecture")))
+    lab = Lab(Models(offered()))
     demo, url = serve(lab)
     yield Served(lab, url)
     demo.close()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import time
 
 from playwright.sync_api import Page, expect
 
 from decoding import codec
 from decoding.trace import Trace
-from tests.e2e.conftest import Opener, Served, choose, done, finished, run, settled
+from tests.e2e.conftest import Opener, Served, choose, done, finished, painted, run, settled
 
 NASTY = ["a<b<c", '"><img src=x onerror=alert(1)>', "**x**", "$x$", "{{7*7}}", "${7*7}", "%{x}"]
 
@@ -183,8 +184,217 @@ def test_stop_ends_the_run_within_a_step(browse: Opener, served: Served) -> None
     page.locator(".lab-stop").click()
     idle(served)
     expect(page.locator(".lab-viewer")).to_have_attribute("data-running", "false")
+    expect(page.locator(".lab-about")).to_contain_text("stopped")
     made = [run for run in served.lab.runs.latest() if run.header.prompt.text == "Once upon a time"]
     assert made[-1].finish and made[-1].finish.reason == "cancelled" and len(made[-1].packed) < 200
+
+
+def asked_for(page: Page, prompt: str) -> None:
+    """Wait until the run of this prompt is on the screen."""
+    page.wait_for_function(
+        "prompt => [...document.querySelectorAll('.lab-prompt-token')].map(n => n.textContent).join('') === prompt",
+        arg=prompt,
+    )
+
+
+def write(page: Page, prompt: str) -> None:
+    page.locator(".lab-controls textarea").first.fill(prompt)
+
+
+def test_run_pressed_in_mid_run_ends_the_old_run_and_starts_the_new(browse: Opener, served: Served) -> None:
+    page = browse("sampling")
+    page.get_by_label("number input for New tokens, at most").fill("200")
+    page.keyboard.press("Tab")
+    write(page, "The first of two")
+    page.locator(".lab-run").click()
+    asked_for(page, "The first of two")
+    page.get_by_label("number input for New tokens, at most").fill("4")
+    page.keyboard.press("Tab")
+    write(page, "The second of two")
+    page.locator(".lab-run").click()
+    page.locator(".lab-viewer[data-done]").wait_for()
+    asked_for(page, "The second of two")
+    expect(page.locator(".lab-token")).to_have_count(4)
+    idle(served)
+    first, second = (
+        next(run for run in served.lab.runs.latest() if run.header.prompt.text == f"The {word} of two")
+        for word in ("first", "second")
+    )
+    assert first.finish and first.finish.reason == "cancelled" and len(first.packed) < 200
+    assert second.finish and second.finish.reason == "length"
+
+
+def test_run_stop_run_in_one_breath_runs(browse: Opener, served: Served) -> None:
+    page = browse("sampling")
+    page.get_by_label("number input for New tokens, at most").fill("5")
+    page.keyboard.press("Tab")
+    write(page, "In one breath")
+    page.evaluate("() => ['run', 'stop', 'run', 'run'].forEach(n => document.querySelector('.lab-' + n).click())")
+    page.locator(".lab-viewer[data-done]").wait_for()
+    asked_for(page, "In one breath")
+    expect(page.locator(".lab-token")).to_have_count(5)
+    idle(served)
+    made = [run for run in served.lab.runs.latest() if run.header.prompt.text == "In one breath"]
+    assert [run.finish.reason for run in made if run.finish and len(run.packed) == 5] == ["length"]
+
+
+def test_run_then_stop_in_one_breath_stays_stopped(browse: Opener, served: Served) -> None:
+    page = browse("sampling")
+    settled(page)
+    page.evaluate("() => ['run', 'stop'].forEach(n => document.querySelector('.lab-' + n).click())")
+    expect(page.locator(".lab-message")).to_be_hidden()
+    write(page, "After the stopped one")
+    run(page)  # the server takes them one by one: when this has run, the other is over
+    asked_for(page, "After the stopped one")
+    assert page.locator(".lab-viewer").get_attribute("data-running") == "false"
+
+
+def test_who_waits_is_told_how_many_are_before(browse: Opener, served: Served) -> None:
+    page = browse("sampling")
+    turns = served.lab.turns
+    with turns.running(turns.take()):  # somebody else's
+        model, served.lab.models.get = served.lab.models.get, None  # type: ignore[method-assign]
+        gate = threading.Event()
+
+        def get(*given: object) -> object:
+            gate.wait()
+            return model(*given)  # type: ignore[arg-type]
+
+        served.lab.models.get = get  # type: ignore[method-assign,assignment]
+        try:
+            page.locator(".lab-run").click()
+            expect(page.locator(".lab-message")).to_have_text("Waiting: 1 run before yours")
+        finally:
+            served.lab.models.get = model  # type: ignore[method-assign]
+            gate.set()
+    page.locator(".lab-viewer[data-done]").wait_for()
+    expect(page.locator(".lab-message")).to_be_hidden()
+
+
+def test_the_address_keeps_the_run_its_step_and_its_settings(browse: Opener) -> None:
+    page = toy(browse)
+    page.get_by_label("number input for Temperature (1 is off)").fill("1.5")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Order of the rules").click()
+    page.get_by_role("button", name="Move Temperature down").click()
+    run(page, "I")
+    joined, about = text(page), page.locator(".lab-about").inner_text()
+    page.locator(".lab-token").first.click()
+    page.wait_for_url("**/sampling?run=*&step=0")
+    for leave in (page.reload, page.get_by_role("link", name="中文").click, page.get_by_role("link", name="EN").click):
+        leave()
+        painted(page)
+        settled(page)
+        expect(page.locator(".lab-joined")).to_have_text(joined)
+        expect(page.locator(".lab-token").first).to_have_attribute("aria-current", "step")
+        expect(page.locator(".lab-controls textarea").first).to_have_value("I")
+        expect(page.locator(".lab-hint")).to_have_text("")
+    expect(page.get_by_label("number input for Temperature (1 is off)")).to_have_value("1.5")
+    rules = page.locator(".lab-order li").evaluate_all("rows => rows.map(row => row.dataset.name)")
+    assert rules.index("top_k") < rules.index("temperature")
+    run(page)
+    assert (text(page), page.locator(".lab-about").inner_text()) == (joined, about)
+
+
+def test_the_hatched_bar_outlives_a_change_of_the_address(browse: Opener) -> None:
+    page = browse("sampling")
+    page.get_by_label("number input for New tokens, at most").fill("2")
+    page.keyboard.press("Tab")
+    run(page, "The sky is")
+    settled(page)
+    page.wait_for_url("**/sampling?run=*&step=1")
+    page.locator(".lab-token").first.click()
+    page.wait_for_url("**/sampling?run=*&step=0")
+    settled(page)
+    refers = page.evaluate(
+        """() => [...document.querySelectorAll('.lab-figure [style*="url("], .lab-figure [clip-path]')]
+        .flatMap(n => [n.style.fill, n.getAttribute('clip-path')]).filter(s => s && s.includes('url('))
+        .map(s => s.match(/url\\(["']?([^#"']*)#/)[1])"""
+    )
+    assert refers and set(refers) <= {"", page.url}
+
+
+def test_an_address_of_a_forgotten_run_says_so_and_shows_the_recorded_one(browse: Opener) -> None:
+    page = browse("sampling?run=nowhere&step=2")
+    settled(page)
+    expect(page.locator(".lab-message")).to_contain_text("no longer kept")
+    expect(page.locator(".lab-where")).to_have_text("step 4 of 20")
+
+
+def test_a_choice_made_twice_is_one_branch(browse: Opener) -> None:
+    page = toy(browse)
+    choose(page, "Sampler", "Greedy (argmax)")
+    run(page)
+    page.locator(".lab-token").first.click()
+    settled(page)
+
+    def pick(word: str) -> None:
+        page.get_by_role("button", name=re.compile(f"^{word}, ")).focus()
+        page.keyboard.press("Enter")
+
+    pick("I")  # the token that is there
+    expect(page.locator(".lab-message")).to_be_hidden()
+    assert page.locator(".lab-branch").count() == 0
+    pick("We")
+    expect(page.locator(".lab-joined")).to_have_text(re.compile("^We "))
+    page.locator(".lab-viewer[data-running=false]").wait_for()
+    settled(page)
+    page.get_by_role("button", name="first run").click()
+    expect(page.locator(".lab-joined")).to_have_text("I like singing")
+    settled(page)
+    pick("We")
+    expect(page.locator(".lab-joined")).to_have_text(re.compile("^We "))
+    expect(page.locator(".lab-branch")).to_have_text(["first run", "step 1: We"])
+
+
+def test_a_lesson_reopened_still_lists_ones_own_branches(browse: Opener) -> None:
+    page = toy(browse)
+    settled(page)
+    before = done(page)
+    page.locator(".lab-row").nth(2).focus()
+    page.keyboard.press("Enter")
+    finished(page, before)
+    page.wait_for_url("**/sampling?run=*")
+    page.get_by_role("button", name="first run").click()
+    expect(page.locator(".lab-branch")).to_have_count(2)
+    page.wait_for_function("location.search === ''")
+
+
+def test_changed_controls_ask_for_a_run(browse: Opener) -> None:
+    page = toy(browse)
+    hint = page.locator(".lab-hint")
+    expect(hint).to_have_text("Settings changed: press Run.")
+    run(page)
+    expect(hint).to_have_text("")
+    page.get_by_label("Seed").fill("5")
+    page.keyboard.press("Tab")
+    expect(hint).to_have_text("Settings changed: press Run.")
+    page.get_by_label("Seed").fill("4")
+    page.keyboard.press("Tab")
+    expect(hint).to_have_text("")
+    choose(page, "Sampler", "Gumbel-max")
+    expect(hint).to_have_text("Settings changed: press Run.")
+
+
+def test_the_button_of_a_cut_token_says_so(browse: Opener) -> None:
+    page = browse("sampling")
+    settled(page)
+    labels = page.locator(".lab-row").evaluate_all("rows => rows.map(row => row.getAttribute('aria-label'))")
+    assert any(re.search(r", cut by top-p 0\.80, .* before\. Choose it\.", label) for label in labels)
+
+
+def test_a_seed_out_of_range_is_named_as_on_the_page(browse: Opener) -> None:
+    page = toy(browse)
+    page.get_by_label("Seed").fill("-3")
+    page.locator(".lab-run").click()
+    expect(page.locator(".lab-message")).to_contain_text("“Seed” is -3; it must be 0 …")
+
+
+def test_a_very_long_prompt_is_refused_by_its_length(browse: Opener) -> None:
+    page = browse("sampling")
+    write(page, "word " * 30_000)
+    page.locator(".lab-run").click()
+    expect(page.locator(".lab-message")).to_contain_text("150,000 characters; at most 100,000")
 
 
 def test_closing_the_tab_ends_the_run(browse: Opener, served: Served) -> None:

@@ -47,7 +47,7 @@ function merges(word) {
     el("p", { class: "lab-text" }, word.text),
     el(
       "ol",
-      {},
+      { tabindex: "0" }, // a long list scrolls
       ...word.lines.map((line) =>
         el(
           "li",

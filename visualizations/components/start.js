@@ -12,12 +12,14 @@ window.LabTheme = (() => {
   if (document.body) start();
   document.addEventListener("DOMContentLoaded", start);
   addEventListener("load", () => setTimeout(start, 0));
-  document.addEventListener("click", (event) => {
+  const remember = (event) => {
     const link = event.target.closest?.("a[data-lang]");
     if (link) store("lab-lang", link.dataset.lang);
-  });
-  const home = /\/$/.test(location.pathname) && !location.search;
-  if (home && !stored("lab-lang") && navigator.language?.startsWith("zh")) location.replace("zh");
+  };
+  ["click", "auxclick"].forEach((kind) => document.addEventListener(kind, remember));
+  // The first page in English leads to the one in Chinese where that was chosen last, or is the browser's and none was.
+  const language = stored("lab-lang") || (navigator.language?.toLowerCase().startsWith("zh") ? "zh" : "en");
+  if (/\/$/.test(location.pathname) && !location.search && language === "zh") location.replace("zh");
   return {
     toggle() {
       const dark = !document.body.classList.contains("dark");

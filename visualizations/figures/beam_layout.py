@@ -37,7 +37,7 @@ TAIL = 24
 """Room to the right of the last column, for its heading, px."""
 LOST = 15
 """Height of the line below a marked label, px."""
-SWEEPS = 6
+SWEEPS = 4
 AIRY, STRETCH = 430.0, 1.6
 """A lower picture is stretched to this height, px, but not by more than this factor."""
 

@@ -19,12 +19,13 @@ from visualizations.figures.beam_words import (
     ends,
     first_fit,
     hover,
+    in_quotes,
     joined,
     label_px,
     reason,
     rule_name,
+    tail,
     unit_of,
-    whole,
 )
 from visualizations.figures.rows import ROW, THICK, Columns, Row
 from visualizations.figures.style import (
@@ -108,7 +109,7 @@ def queue(steps: Sequence[BeamStep], view: View, *, depth: int, verdict: bool = 
     if found.line is not None:
         drawn.insert(found.line, Row("", 0.0, "", "", None, "rest"))
     if found.others:
-        drawn.append(Row(rows.rest_label(found.others, view), 0.0, "", "", None, "rest"))
+        drawn.append(Row("", 0.0, "", "", None, "rest"))
     data = [
         rows.target(drawn, at),
         *_bars(found),
@@ -116,8 +117,8 @@ def queue(steps: Sequence[BeamStep], view: View, *, depth: int, verdict: bool = 
         *_notes(found, at, marks),
         rows.amounts(drawn, view, at),
         *_cut(found, at),
-        *_marks(found, marks, at, len(drawn)),
-        *_heads(found, at, above),
+        *_marks(found, marks, at),
+        *_words(found, at, above),
     ]
     return base.figure(data, rows.frame(len(drawn), view, at, above))
 
@@ -127,12 +128,7 @@ def _row(found: Queue, node: BeamNode, limit: int) -> Row:
     before = joined(found.tree.path(node.id)[:-1], found.joiner)
     token = short(visible(node.token.text) or "⟨⟩", limit)
     joiner = found.joiner if before else ""
-    room = limit - cells(joiner + token)
-    text = visible(before.lstrip(" "))
-    if cells(text) > room:
-        while text and cells(text) > room - 1:
-            text = text[1:]
-        text = f"…{text}" if room > 0 else ""
+    text = tail(visible(before.lstrip(" ")), limit - cells(joiner + token))
     state = "cut" if found.judged and node.fate == "pruned" else "kept"
     last = literal(token) if state == "cut" else f"<b>{literal(token)}</b>"
     said = hover(found.tree, node, found.view, found.judged)
@@ -195,7 +191,7 @@ def _cut(found: Queue, at: Columns) -> list[base.Trace]:
     lines = cut_line(next(iter(by_rule(found.step.nodes))), found.unit, view)
     start = " · ".join(counts(found.step.nodes, view))
     room = (at.high - at.low) / at.unit - 12
-    words = first_fit([f"▲ {start}   ▼ {line}" for line in lines] + [f"▲ {start}"], room)
+    words = first_fit([f"▲ {start}   ▼ {line.removeprefix('✕ ')}" for line in lines] + [f"▲ {start}"], room)
     rule = base.lines([((at.low, found.line - 0.4), (at.high, found.line - 0.4))], view.color("ink"), 1.4, "6px,3px")
     return [
         rule,
@@ -216,29 +212,32 @@ def _thresholds(found: Queue) -> list[Mark]:
     return marks
 
 
-def _marks(found: Queue, marks: Sequence[Mark], at: Columns, count: int) -> list[base.Trace]:
+def _marks(found: Queue, marks: Sequence[Mark], at: Columns) -> list[base.Trace]:
     """The thresholds as upright lines through the bars, their words above."""
     view, points = found.view, []
     top = -0.5 - LINE / ROW / 2
-    for i, (place, words) in enumerate(marks[:1]):
+    for place, words in marks[:1]:
         wide = label_px(words) * at.unit
-        x = min(max(at.low, place - wide / 2), at.high - wide)
-        points.append((x, top - i, literal(words)))
-    paths = [((place, top + 0.32), (place, count - 0.5)) for place, _ in marks[:1]]
+        points.append((min(max(at.low, place - wide / 2), at.high - wide), top, literal(words)))
+    line = len(found.nodes) if found.line is None else found.line
+    ends_at = [(top + 0.32, line - 0.5), (line + 0.5, found.y(len(found.nodes) - 1) + 0.5)]
+    paths = [((place, low), (place, high)) for place, _ in marks[:1] for low, high in ends_at if low < high]
     return [
         base.lines(paths, view.color("cut"), 1.2, "2px,2px"),
         base.texts(points, view.color("cut"), size=SMALL),
     ]
 
 
-def _heads(found: Queue, at: Columns, above: float) -> list[base.Trace]:
-    """What the bars and the numbers are."""
-    view = found.view
-    y = -0.5 - (above - HEAD / 2) / ROW
-    words = view.text("queue.bars_score" if found.unit == "score" else "queue.bars")
+def _words(found: Queue, at: Columns, above: float) -> list[base.Trace]:
+    """What the bars and the numbers are, and how many candidates have no row."""
+    view, y = found.view, -0.5 - (above - HEAD / 2) / ROW
+    points = [(0.0, y, literal(view.text("queue.bars_score" if found.unit == "score" else "queue.bars")))]
+    if found.others:
+        words = view.text("queue.others", count=number(found.others))
+        points.append((0.0, found.y(len(found.nodes) - 1) + 1, literal(words)))
     amounts = [(at.high - 2 * at.unit, y, view.text(NUMBERS[found.unit]))]
     return [
-        base.texts([(0, y, literal(words))], view.color("soft"), size=SMALL),
+        base.texts(points, view.color("soft"), size=SMALL),
         base.texts(amounts, view.color("soft"), "middle left", SMALL),
     ]
 
@@ -252,7 +251,11 @@ def queue_caption(
     parents = len({node.parent for node in step.nodes})
     title = text("queue.title", depth=depth, count=number(considered))
     best = tree.path(step.nodes[0].id)
-    values = {"text": whole(best, joiner), "logprob": decimal(best[-1].logprob), "prob": percent(chance(best[-1]))}
+    values = {
+        "text": in_quotes(joined(best, joiner)),
+        "logprob": decimal(best[-1].logprob),
+        "prob": percent(chance(best[-1])),
+    }
     parts = [
         text("queue.from_one" if parents == 1 else "queue.from", beams=number(parents)),
         text("queue.best", **values),

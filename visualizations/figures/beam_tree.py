@@ -14,15 +14,18 @@ from visualizations.figures.beam_edges import CLOSE, edges
 from visualizations.figures.beam_labels import CELL, Label, Scene, heading, labelled
 from visualizations.figures.beam_layout import CROWD, HALF, TAIL, Family, Grid, Show, columns, family, grid
 from visualizations.figures.beam_words import (
+    LONG,
     Unit,
     chance,
     counts,
     hover,
+    in_quotes,
+    joined,
     label_px,
     rule_name,
     share,
+    tail,
     unit_of,
-    whole,
     written,
 )
 from visualizations.figures.style import BODY, SMALL, Figure, View, cells, decimal, literal, number, percent, visible
@@ -131,13 +134,9 @@ def _px(text: str) -> float:
 
 def _root(root: str, at: Grid) -> str:
     """The end of what comes before the first token; not escaped."""
-    text, limit = _plain(root), int(at.root / CELL)
-    if cells(text) <= limit:
-        return text
-    while text and cells(text) > limit - 1:
-        text = text[1:]
-    whole = text[text.find(" ") :] if " " in text.strip(" ") else text
-    return f"…{whole}"
+    text = tail(_plain(root), int(at.root / CELL))
+    words = text[text.find(" ") :] if text.startswith("…") and " " in text.strip(" …") else ""
+    return f"…{words}" if words else text
 
 
 def _texts(scene: Scene, labels: Sequence[Label], root: str) -> list[base.Trace]:
@@ -209,10 +208,12 @@ def tree_caption(
     show: Show = "all",
     mark: int | None = None,
     joiner: str = "",
+    best_text: str | None = None,
 ) -> Caption:
     """The best text once the search has ended, before that the depth; the counts; how to read the picture.
 
-    Arguments as of `tree`; `joiner` stands between words of a table.
+    Arguments as of `tree`; `joiner` stands between words of a table; `best_text`: the best text as the model writes
+    it, without its end token.
     """
     text, told = view.text, family(steps)
     last = len(steps) if upto is None else min(max(0, upto), len(steps))
@@ -233,7 +234,8 @@ def tree_caption(
     parts.append(lost)
     found = best if verdict and last == len(steps) else ()
     if found:
-        return caption(_found(told.path(found[-1]), unit_of(told), view, joiner, bool(lost)), parts, view)
+        words = in_quotes(joined(told.path(found[-1]), joiner) if best_text is None else best_text)
+        return caption(_found(told.nodes[found[-1]], words, unit_of(told), view, bool(lost)), parts, view)
     return caption(_title(seen, view, verdict), parts, view)
 
 
@@ -241,13 +243,13 @@ def _considered(step: BeamStep) -> int:
     return max(step.considered, len(step.nodes))
 
 
-def _found(nodes: Sequence[BeamNode], unit: Unit, view: View, joiner: str, lost: bool) -> str:
+def _found(node: BeamNode, words: str, unit: Unit, view: View, lost: bool) -> str:
     """The best text, and its probability; `lost`: a better one was cut."""
-    prob = share(chance(nodes[-1]))
+    prob = share(chance(node))
     if unit != "prob":
-        values = {"logprob": decimal(nodes[-1].logprob), "prob": percent(chance(nodes[-1]))}
+        values = {"logprob": decimal(node.logprob), "prob": percent(chance(node))}
         prob = view.text("tree.caption.both", **values)
-    return view.text("tree.caption.found" if lost else "tree.caption.best", text=whole(nodes, joiner), prob=prob)
+    return view.text("tree.caption.found" if lost else "tree.caption.best", text=words, prob=prob)
 
 
 def _title(seen: Sequence[BeamStep], view: View, verdict: bool) -> str:
@@ -267,5 +269,5 @@ def _lost(told: Family, mark: int, view: View, joiner: str) -> str:
         return ""
     value, threshold, sign = written(node.rule, unit_of(told))
     values = {"value": value, "threshold": threshold, "relation": sign, "depth": told.depths[mark] + 1}
-    name = rule_name(node.rule.rule, view, long=True)
-    return view.text("tree.caption.lost", text=whole(told.path(mark), joiner), rule=name, **values)
+    name = rule_name(node.rule.rule, view, LONG)
+    return view.text("tree.caption.lost", text=in_quotes(joined(told.path(mark), joiner)), rule=name, **values)

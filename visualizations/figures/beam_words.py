@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
@@ -29,17 +30,18 @@ Unit = Literal["prob", "nats", "score"]
 LEAST_PROB = 0.005
 """Where every text that goes on is at least as probable as this, numbers are probabilities, else nats."""
 
-RULES: dict[str, tuple[str, str]] = {
-    "width": ("tree.rule.width", "tree.rule.width_long"),
-    "relative_threshold": ("tree.rule.relative", "tree.rule.relative_long"),
-    "absolute_threshold": ("tree.rule.absolute", "tree.rule.absolute_long"),
-    "relative_local_threshold": ("tree.rule.local", "tree.rule.local_long"),
-    "max_per_parent": ("tree.rule.parent", "tree.rule.parent_long"),
-    "late_end": ("tree.rule.late_end", "tree.rule.late_end_long"),
-    "worse_finish": ("tree.rule.worse", "tree.rule.worse_long"),
-    "not_drawn": ("tree.rule.draw", "tree.rule.draw_long"),
+RULES: dict[str, tuple[str, str, str]] = {
+    "width": ("tree.rule.width", "tree.rule.width", "tree.rule.width_long"),
+    "relative_threshold": ("tree.rule.relative", "tree.rule.relative", "tree.rule.relative_long"),
+    "absolute_threshold": ("tree.rule.absolute", "tree.rule.absolute_tight", "tree.rule.absolute_long"),
+    "relative_local_threshold": ("tree.rule.local", "tree.rule.local", "tree.rule.local_long"),
+    "max_per_parent": ("tree.rule.parent", "tree.rule.parent", "tree.rule.parent_long"),
+    "late_end": ("tree.rule.late", "tree.rule.late_tight", "tree.rule.late_long"),
+    "worse_finish": ("tree.rule.worse", "tree.rule.worse_tight", "tree.rule.worse_long"),
+    "not_drawn": ("tree.rule.draw", "tree.rule.draw_tight", "tree.rule.draw_long"),
 }
-"""The rules' names in a label and in a sentence; another rule goes by its own name."""
+"""The rules' names: in a label, in a label without room, in a sentence; another rule goes by its own name."""
+LABEL, TIGHT, LONG = 0, 1, 2
 
 RATIOS = frozenset({"relative_threshold", "relative_local_threshold"})
 COUNTS = frozenset({"max_per_parent"})
@@ -94,10 +96,10 @@ def share(prob: float, digits: int = 3) -> str:
     return f"{prob:.6f}" if "e" in text else text
 
 
-def rule_name(rule: str, view: View, long: bool = False) -> str:
-    """`width`, or `beam width`, in the reader's language. Not escaped."""
+def rule_name(rule: str, view: View, form: int = LABEL) -> str:
+    """`width`, or `the beam width` in the form LONG, in the reader's language. Not escaped."""
     keys = RULES.get(rule)
-    return view.text(keys[long]) if keys else short(rule.replace("_", " "), 24)
+    return view.text(keys[form]) if keys else short(rule.replace("_", " "), 24)
 
 
 def written(cut: Cut, unit: Unit, digits: int | None = None) -> tuple[str, str, str]:
@@ -129,31 +131,38 @@ def _relation(cut: Cut) -> str:
 
 
 def reason(node: BeamNode, unit: Unit, view: View, room: float = math.inf) -> str:
-    """`✕ width: 0.048 < 0.08`, with fewer digits where it has no room. Not escaped."""
+    """`✕ width: 0.048 < 0.08`, with a shorter name and fewer digits where it has no room. Not escaped."""
     cut = node.rule
     if cut is None:
         return view.text("tree.cut_plain")
-    name, line = rule_name(cut.rule, view), ""
-    for digits in (None, 4, 3, 2, 1):
+
+    def line(name: str, digits: int | None) -> str:
         value, threshold, sign = written(cut, unit, digits)
-        line = view.text("tree.cut", rule=name, value=value, relation=sign, threshold=threshold)
-        if label_px(line) <= room:
-            return line
-    return fit(line, room)
+        return view.text("tree.cut", rule=name, value=value, relation=sign, threshold=threshold)
+
+    return first_fit([line(name, digits) for name, digits in _forms(cut, view)], room)
 
 
 def reason_lines(node: BeamNode, unit: Unit, view: View, room: float) -> list[str]:
     """The same in one line or two (`✕ −5.12 <` and `width −4.80`). Not escaped."""
     cut = node.rule
-    if cut is None or label_px(reason(node, unit, view)) <= room:
-        return [reason(node, unit, view)]
-    name, lines = rule_name(cut.rule, view), ["", ""]
-    for digits in (None, 4, 3, 2, 1):
+    whole = reason(node, unit, view)
+    if cut is None or label_px(whole) <= room:
+        return [whole]
+    lines = ["", ""]
+    for name, digits in _forms(cut, view):
         value, threshold, sign = written(cut, unit, digits)
         lines = [f"✕ {value} {sign}", f"{name} {threshold}"]
         if max(map(label_px, lines)) <= room:
             return lines
-    return [fit(line, room) for line in lines]
+    name = fit(lines[1].removesuffix(f" {threshold}"), room - label_px(f" {threshold}"))
+    return [fit(lines[0], room), f"{name} {threshold}"]
+
+
+def _forms(cut: Cut, view: View) -> list[tuple[str, int | None]]:
+    """Name and digits of a reason, as it grows shorter."""
+    full, tight = rule_name(cut.rule, view), rule_name(cut.rule, view, TIGHT)
+    return [(full, None), (tight, None), *((tight, digits) for digits in (4, 3, 2, 1))]
 
 
 def cut_line(nodes: Sequence[BeamNode], unit: Unit, view: View, plain: bool = False) -> list[str]:
@@ -162,17 +171,15 @@ def cut_line(nodes: Sequence[BeamNode], unit: Unit, view: View, plain: bool = Fa
     Not escaped.
     """
     cuts = [node.rule for node in nodes if node.rule is not None]
-    rule, name = cuts[0].rule, rule_name(cuts[0].rule, view)
+    rule = cuts[0].rule
+    names = [rule_name(rule, view), rule_name(rule, view, TIGHT)]
     if max(c.threshold for c in cuts) - min(c.threshold for c in cuts) > 1e-9:
-        return [f"✕ {name}"]
+        return [f"✕ {name}" for name in names]
     _, threshold, sign = written(cuts[0], unit, 2)
-    lines = [view.text("tree.line_rule", rule=name, relation=sign, threshold=threshold)]
     if rule == "width" and not plain:
-        lines = [
-            view.text("tree.line", rule=name, threshold=threshold),
-            view.text("tree.line_short", threshold=threshold),
-        ]
-    return lines
+        full = view.text("tree.line", rule=names[0], threshold=threshold)
+        return [full, view.text("tree.line_short", threshold=threshold)]
+    return [view.text("tree.line_rule", rule=name, relation=sign, threshold=threshold) for name in names]
 
 
 def fit(text: str, room: float, size: int = SMALL) -> str:
@@ -231,7 +238,7 @@ def fate_words(tree: Family, node: BeamNode, view: View) -> str:
     value, threshold, sign = map(literal, written(cut, "nats"))
     nats = cut.rule == "absolute_threshold" or (cut.rule in RANKED and plain_score(node))
     key = "tree.hover.cut_nats" if nats else "tree.hover.cut"
-    name = literal(rule_name(cut.rule, view, long=True))
+    name = literal(rule_name(cut.rule, view, LONG))
     return text(key, rule=name, value=value, relation=sign, threshold=threshold)
 
 
@@ -239,13 +246,17 @@ def hover(tree: Family, node: BeamNode, view: View, judged: bool = True) -> str:
     """Everything known about a candidate: token, id, its probabilities, score, rank, and what became of it."""
     text = view.text
     depth = tree.depths[node.id]
-    lines = token_lines(node.token, view)
-    lines.append(text("tree.hover.own", prob=percent_label(node.prob)))
-    lines.append(text("tree.hover.sum", logprob=decimal(node.logprob, 4), prob=percent_label(chance(node))))
+    values = {
+        "own": percent_label(node.prob),
+        "logprob": decimal(node.logprob, 4),
+        "prob": percent_label(chance(node)),
+        "rank": number(tree.ranks[node.id]),
+        "total": number(tree.steps[depth].considered),
+        "depth": depth + 1,
+    }
+    lines = [*token_lines(node.token, view), text("tree.hover.node", **values)]
     if not plain_score(node):
         lines.append(text("tree.hover.score", score=decimal(node.score, 4)))
-    total = number(tree.steps[depth].considered)
-    lines.append(text("tree.hover.rank", rank=number(tree.ranks[node.id]), total=total, depth=depth + 1))
     if tree.grouped:
         lines.append(text("tree.hover.group", group=node.group + 1))
     lines.append(fate_words(tree, node, view) if judged else text("tree.hover.open"))
@@ -257,11 +268,21 @@ def joined(nodes: Sequence[BeamNode], joiner: str = "") -> str:
     return joiner.join(node.token.text for node in nodes)
 
 
-def whole(nodes: Sequence[BeamNode], joiner: str = "", limit: int = 48) -> str:
-    """The text of these tokens inside a sentence of the page (nothing is escaped), its beginning cut off if long."""
-    text = visible(joined(nodes, joiner).strip(" ")) or "⟨⟩"
-    if cells(text) > limit:
-        while cells(text) > limit - 1:
-            text = text[1:]
-        text = f"…{text}"
-    return f"“{text}”"
+def in_quotes(text: str, limit: int = 48) -> str:
+    """A text inside a sentence of the page (nothing is escaped), its beginning cut off if long."""
+    text = visible(text.strip(" ")) or "⟨⟩"
+    return f"“{tail(text, limit)}”"
+
+
+def tail(text: str, limit: int) -> str:
+    """The end of a text in at most `limit` columns; what is cut off is marked with …"""
+    if cells(text) <= limit:
+        return text
+    while text and (cells(text) > limit - 1 or _joins(text[0])):
+        text = text[1:]
+    return f"…{text}" if limit > 0 else ""
+
+
+def _joins(character: str) -> bool:
+    """Whether it is drawn on the character before it."""
+    return unicodedata.combining(character) != 0 or character in "\u200d\ufe0f"

@@ -18,7 +18,7 @@ What = Literal["operations", "seconds"]
 
 AREA = 280
 """Height of the plot area, px."""
-STRIP, GAP, ABOVE = 20, 24, 70
+STRIP, GAP, ABOVE = 20, 34, 80
 """Height of the strip of the cheapest, its distance from the plot area, and all room above that, px."""
 UNITS = (("s", 0), ("ms", -3), ("µs", -6), ("ns", -9))
 

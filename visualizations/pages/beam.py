@@ -62,6 +62,7 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
                 info=text("beam.table_info"),
                 lines=8,
                 visible=False,
+                elem_id="own-table",
             )
             prompt, template = controls.prompt_box(text, "")
             width = gr.Slider(1, 8, value=BEAMS, step=1, label=text("beam.beams"))

@@ -150,7 +150,7 @@ class Pictures:
         values = {"count": number(found.texts), "text": found.best.text, "prob": share(math.exp(found.best.logprob))}
         if lost is None:
             return self._text("beam.best_found", **values)
-        return self._text("beam.best_lost", depth=lost.depth, width=judged.settings["num_beams"], **values)
+        return self._text("beam.best_lost", width=judged.settings["num_beams"], **values)
 
     def _queue(self, ask: Ask, run: Run, judged: Judged, depth: int, verdict: bool) -> dict[str, Any]:
         at = ask.view("queue", self._text)

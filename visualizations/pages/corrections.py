@@ -12,13 +12,13 @@ from visualizations.components.headline import Headline
 from visualizations.components.viewer import Panel, Viewer, ViewSlider
 from visualizations.figures import entropy, lab_cost, lab_frozen
 from visualizations.lab import Lab
-from visualizations.pages import effects, laboratory, view
+from visualizations.pages import beam_exhibits, effects, laboratory, view
 from visualizations.text import Text
 
 EXHIBITS = (("temperature", "effects"), ("alias", "samplers"), ("frozen", "samplers"))
 """Each exhibit, and the page where it matters."""
 STEP = effects.TEMPERATURES[1]
-PANELS = tuple(Panel(name, section=name, link=page) for name, page in EXHIBITS)
+PANELS = (*(Panel(name, section=name, link=page) for name, page in EXHIBITS), *beam_exhibits.PANELS)
 
 
 def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
@@ -33,6 +33,7 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
             controls=(
                 ViewSlider("temperature", text("effects.temperature"), 0, 3, STEP, 2.0, panel="temperature"),
                 ViewSlider("seed", text("controls.seed"), 0, 50, 1, 3, digits=0, panel="frozen"),
+                *beam_exhibits.controls(text),
             ),
             server_functions=_server(lab, text),
             elem_id="viewer",
@@ -68,6 +69,7 @@ def _server(lab: Lab, text: Text) -> list[Callable[[str], str]]:
                 "frozen": view.panel(
                     lab_frozen.lab_frozen_caption(kept, at["frozen"]), lab_frozen.lab_frozen(kept, at["frozen"])
                 ),
+                **beam_exhibits.panels(lab, ask, text),
             }
         }
 
@@ -80,6 +82,7 @@ def _server(lab: Lab, text: Text) -> list[Callable[[str], str]]:
             "temperature": [sweep_],
             "alias": [samplers.build_alias, alias_build.build_sorted],
             "frozen": [gumbel.frozen],
+            **beam_exhibits.sources(),
         }
         return {"code": view.source_text(table.get(view.read_ask(request).panel, []))}
 

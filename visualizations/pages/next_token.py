@@ -14,7 +14,7 @@ from visualizations.components.headline import Headline
 from visualizations.components.viewer import Panel, Viewer, ViewSlider
 from visualizations.figures import draw, logits
 from visualizations.figures.rows import EDGE, ROW
-from visualizations.figures.style import visible
+from visualizations.figures.style import short, visible
 from visualizations.lab import Lab
 from visualizations.pages import controls, view
 from visualizations.pages.sampling import running, sources
@@ -24,6 +24,8 @@ from visualizations.text import Text
 
 LESSON = "next-token"
 PROMPT = "The sky is"
+WORD_SHOWN, PIECES_SHOWN = 40, 40
+"""Most columns of a word in a title, and most tokens of a word whose merges are not shown."""
 PANELS = (Panel("logits", pickable=True), Panel("draw"))
 
 
@@ -157,13 +159,27 @@ def merges(words: Tokenization, text: Text, opened: Any) -> dict[str, Any] | Non
     """How the word of the opened chip was merged from its bytes; None where there is nothing to show."""
     if not isinstance(opened, int) or not 0 <= opened < len(words.tokens):
         return None
-    for word in words.words:
-        if word.merges and word.first <= opened < word.first + word.count:
-            return _word(word, text)
-    return None
+    word = next((word for word in words.words if word.first <= opened < word.first + word.count), None)
+    if word is None:
+        return None
+    title = text("next_token.word", word=short(visible(word.text), WORD_SHOWN))
+    return {"title": title, **(_merged(word, text) if word.merges else _unmerged(word, text))}
 
 
-def _word(word: Word, text: Text) -> dict[str, Any]:
+def _unmerged(word: Word, text: Text) -> dict[str, Any]:
+    """A word without merges: a single piece, or one too long for them to be shown; its first tokens as they are."""
+    from decoding.models.tokenizer import MERGES_SHOWN_UP_TO
+
+    size, pieces = sum(len(token.bytes) for token in word.start), [visible(token.text) for token in word.start]
+    said = text("next_token.one_piece")
+    if word.count > 1:
+        said = text("next_token.long_word", bytes=f"{size:,}", limit=MERGES_SHOWN_UP_TO)
+    shown = [*pieces[:PIECES_SHOWN], "…"] if len(pieces) > PIECES_SHOWN else pieces
+    line = {"pieces": shown, "made": -1, "note": text("next_token.tokens", count=f"{len(pieces):,}")}
+    return {"text": said, "lines": [line]}
+
+
+def _merged(word: Word, text: Text) -> dict[str, Any]:
     lines = [{"pieces": [visible(piece.text) for piece in word.start], "made": -1, "note": text("next_token.start")}]
     before = word.start
     for merge in word.merges:
@@ -171,8 +187,7 @@ def _word(word: Word, text: Text) -> dict[str, Any]:
         note = text("next_token.merge", rank=f"{merge.rank + 1:,}")
         lines.append({"pieces": [visible(piece.text) for piece in merge.pieces], "made": made, "note": note})
         before = merge.pieces
-    title = text("next_token.word", word=visible(word.text))
-    return {"title": title, "text": text("next_token.merges_text"), "lines": lines}
+    return {"text": text("next_token.merges_text"), "lines": lines}
 
 
 def cards(lab: Lab, run: Run) -> list[Card]:

@@ -28,7 +28,7 @@ ABOUT_SETTINGS = frozenset({"out_of_range", "not_a_number", "unknown_choice"})
 
 
 _ONE = re.compile(
-    r"(?<![\w.,])1 (token|item|move|probe|step|merge|draw|column|race|operation|run|degree)s\b"
+    r"(?<![\w.,])1 (token|item|move|probe|step|merge|draw|column|race|operation|run|degree|beam|sentence|candidate)s\b"
     r"(?P<of> of freedom)?(?P<verb> (?:are|were)\b)?"
 )
 """`1 tokens are`: numbers are filled in, so English agrees with them afterwards."""
@@ -56,8 +56,10 @@ class Text:
     def error(self, error: UserError) -> str:
         """A user's mistake in this language; a setting by the name that its control bears on the page."""
         messages = MESSAGES if self.lang == "en" else ERRORS
-        values = self._as_labelled(error.values) if error.code in ABOUT_SETTINGS else error.values
-        return messages[error.code].format(**values)
+        if error.code not in ABOUT_SETTINGS:
+            return messages[error.code].format(**error.values)
+        said = messages[error.code].format(**self._as_labelled(error.values))
+        return said if self.lang == "en" else said.replace("” ", "”")  # a full-width mark brings its own room
 
     def _as_labelled(self, values: Mapping[str, Any]) -> dict[str, Any]:
         named, name = dict(values), str(values["name"])

@@ -29,19 +29,19 @@ BEAM_PAGE: dict[str, tuple[str, str]] = {
     "processor.absolute_threshold": ("Absolute threshold, nats", "绝对阈值（纳特）"),
     "processor.relative_local_threshold": ("Relative local threshold", "相对局部阈值"),
     "processor.max_per_parent": ("Most per beam", "每束最多几个"),
-    "processor.relative_threshold_info": (
+    "info.relative_threshold": (
         "Cut a sentence at most this many times as likely as the best one.",
         "一句话的概率不超过最好那句的这么多倍，就剪掉。",
     ),
-    "processor.absolute_threshold_info": (
+    "info.absolute_threshold": (
         "Cut a sentence whose log-probability is this far or farther below the best.",
         "一句话的对数概率比最好那句低这么多或更多，就剪掉。",
     ),
-    "processor.relative_local_threshold_info": (
+    "info.relative_local_threshold": (
         "The same as the first, judged by the new word alone.",
         "和第一条一样，但只看新加的词。",
     ),
-    "processor.max_per_parent_info": (
+    "info.max_per_parent": (
         "Keep at most so many next words of one beam.",
         "同一束最多保留这么多个下一个词。",
     ),
@@ -95,8 +95,8 @@ BEAM_PAGE: dict[str, tuple[str, str]] = {
     ),
     "beam.best_lost": (
         "All {count} sentences were counted. The best is “{text}”, probability {prob}; with {width} beams the search "
-        "missed it: it was cut at depth {depth}.",
-        "全部 {count} 句都数过了。最好的是“{text}”，概率 {prob}；只用 {width} 束时错过了它：它在第 {depth} 层被剪掉。",
+        "missed it.",
+        "全部 {count} 句都数过了。最好的是“{text}”，概率 {prob}；只用 {width} 束，搜索错过了它。",
     ),
     # Pseudo-code and comparison
     "beam.pseudo": ("The algorithm, put right", "算法（已更正）"),
@@ -131,6 +131,62 @@ BEAM_PAGE: dict[str, tuple[str, str]] = {
     "beam.about_early_stopping": ("early stopping", "提前停止"),
     "beam.about_sample_first": ("drawn first:", "先抽词元数"),
     "beam.about_num_beam_groups": ("groups:", "组数"),
+    # Exhibits on the page of corrections
+    "section.pseudo": ("What does the beam pseudo-code lack?", "束搜索的伪代码少了什么？"),
+    "section.pseudo_text": (
+        "The notes say: take each beam's best words into a queue of width k, depth by depth; a finished sentence stays "
+        "in the beam with probability 1 for its end.\n"
+        "Right: the new queue must become the beams, or every depth starts from the first. And a finished sentence "
+        "leaves the beams: otherwise its copies, with log-probability −∞, fill the queue.",
+        "讲义说：逐层把每束最好的词放进容量为 k 的队列；完成的句子留在束里，下一个词一定是结束符。\n"
+        "正确：新队列必须赋回给束，否则每一层都从头开始；完成的句子要离开束，否则它那些对数概率为 −∞ 的副本会占满队列。",
+    ),
+    "section.relative": ("A relative threshold: relative to what?", "相对阈值：相对于什么？"),
+    "section.relative_text": (
+        "The notes say: drop a sentence when score ≤ r × best score.\n"
+        "Right for probabilities. But scores are log-probabilities, which are negative: r × best is then above the best "
+        "itself, and the rule drops everything. In log form: score ≤ best + ln r.",
+        "讲义说：得分 ≤ r × 最高得分就剪掉。\n"
+        "对概率来说是对的。但这里的得分是对数概率，是负数：r × 最高得分反而比最高得分还高，于是全被剪掉。对数形式应是：得分 ≤ 最高得分 + ln r。",
+    ),
+    "section.absolute": ("An absolute threshold: on which scale?", "绝对阈值：在哪个尺度上？"),
+    "section.absolute_text": (
+        "The notes say: drop a sentence when score ≤ best score − a.\n"
+        "Say which scale. Here scores are log-probabilities, so a is in nats, and a difference of a nats is a ratio of "
+        "e^−a between probabilities.",
+        "讲义说：得分 ≤ 最高得分 − a 就剪掉。\n"
+        "要说明尺度。这里的得分是对数概率，所以 a 的单位是纳特；相差 a 纳特，就是概率相差 e^−a 倍。",
+    ),
+    "corrections.rule_right": ("The rule on probabilities", "按概率用这条规则"),
+    "corrections.rule_notes": ("The formula on log-probabilities", "把公式直接用在对数概率上"),
+    "corrections.ratio": ("Relative threshold r", "相对阈值 r"),
+    "corrections.reading": ("Read as", "读作"),
+    "corrections.nats": ("Absolute threshold a, nats", "绝对阈值 a（纳特）"),
+    "corrections.relative_right": (
+        "Every sentence at most {ratio} times as likely as the best of its depth is cut; the best always goes on.",
+        "每一层里，概率不超过最好那句 {ratio} 倍的都剪掉；最好的总能继续。",
+    ),
+    "corrections.relative_wrong": (
+        "With r = {ratio} the threshold is above the best log-probability: all are cut, the best with them, and the "
+        "search is over at depth 1.",
+        "r = {ratio} 时，阈值比最好的对数概率还高：全部剪掉，最好的也不例外，搜索在第 1 层就结束了。",
+    ),
+    "corrections.verdicts": ("Both readings, depth 1", "两种读法，第 1 层"),
+    "corrections.verdicts_text": (
+        "On probabilities: p ÷ best against {ratio}. On log-probabilities: ln p against {ratio} × the best, {threshold}.",
+        "按概率：p ÷ 最好的，和 {ratio} 比。按对数概率：ln p，和 {ratio} × 最好的（{threshold}）比。",
+    ),
+    "corrections.verdict_word": ("Word", "词"),
+    "corrections.verdict_ratio": ("p ÷ best", "p ÷ 最好的"),
+    "corrections.verdict_logprob": ("ln p", "ln p"),
+    "corrections.cut": ("✕ cut", "✕ 剪去"),
+    "corrections.stays": ("✓ stays", "✓ 保留"),
+    "corrections.absolute_title": ("Log-probabilities at depth {depth}", "第 {depth} 层的对数概率"),
+    "corrections.absolute_now": (
+        "The best has {best} nats. With a = {nats}, all at or below {least} nats are cut: those at most {ratio} times as "
+        "likely. What the rule leaves must still be among the two best.",
+        "最好的是 {best} 纳特。a = {nats} 时，不高于 {least} 纳特的都剪掉，也就是概率不超过它 {ratio} 倍的。留下的还要排进前两名。",
+    ),
     # Quiz
     "quiz.cut": (
         "Depth {depth}: probability so far × that of the new word. {given}. One of them is cut. Which?",

@@ -47,7 +47,7 @@ ERRORS: dict[str, str] = {
     "law_mixed": "{entry!r} 没有名称，而其他项有：请给每一项都加上名称，或者都不加。",
     "law_name_long": "名称 {name!r} 有 {count} 个字符，最多 {limit} 个：请缩短。",
     "law_name_twice": "名称 {name!r} 出现了两次：请给每一项不同的名称。",
-    "law_zero": "所有权重都是 0，没有可抽取的项：请增大其中一个。",
+    "law_zero": "所有权重都是 0，没有可抽的项：请增大其中一个。",
     "prompt_too_many_characters": "提示词有 {count:,} 个字符，最多 {limit:,} 个：请缩短提示词。",
     "option_unused": "{name} 是 {value}，只有在 {needs} 时才有意义：请改变后者，或让 {name} 保持为 {neutral}。",
     "beam_groups_uneven": "{groups} 组不能平分 {beams} 个束：请选 {choices} 之一。",

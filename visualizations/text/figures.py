@@ -14,7 +14,7 @@ RULES: dict[str, tuple[str, str]] = {
     "rule.repetition_penalty": ("repetition penalty {value}", "重复惩罚 {value}"),
     "rule.presence_penalty": ("presence penalty {value}", "出现惩罚 {value}"),
     "rule.frequency_penalty": ("frequency penalty {value}", "频率惩罚 {value}"),
-    "rule.no_repeat_ngram_size": ("no repeated {value}-gram", "禁止重复 {value}-gram"),
+    "rule.no_repeat_ngram_size": ("no repeated {value}-gram", "不重复 {value} 元组"),
 }
 
 FIGURES: dict[str, tuple[str, str]] = {
@@ -23,7 +23,7 @@ FIGURES: dict[str, tuple[str, str]] = {
     "list.comma": (", ", "、"),
     "list.last": ("{first} and {last}", "{first}和{last}"),
     "entropy": ("Entropy, how open the choice is: {bits} bits.", "熵（选择有多不确定）为 {bits} 比特。"),
-    "bars.brackets": ("In brackets: what a cut token had before the cut.", "括号里是被切掉的词元在切掉之前的概率。"),
+    "bars.brackets": ("In brackets: what a cut token had before the cut.", "括号里是被去掉的词元在去掉之前的概率。"),
     "hover.token": ("id {id} · bytes {bytes}", "编号 {id} · 字节 {bytes}"),
     "hover.stage": ("{name}: {prob}, logit {logit}", "{name}：{prob}，logit {logit}"),
     "hover.removed": ("{name}: ✕ cut", "{name}：✕ 去掉"),
@@ -70,14 +70,14 @@ FIGURES: dict[str, tuple[str, str]] = {
     ),
     "bars.kept": (
         "{kept} of {total} tokens are kept; before the cut they held {mass} of the probability.",
-        "{total} 个词元中保留 {kept} 个，它们在截断之前共占概率 {mass}。",
+        "{total} 个词元中保留 {kept} 个，它们在截断之前合计占 {mass} 的概率。",
     ),
     "bars.kept_last": (
         "{kept} of {total} tokens are kept; the last cut, {rule}, left {mass} of the probability it found.",
         "{total} 个词元中保留 {kept} 个；最后一次截断是 {rule}，留下了当时概率的 {mass}。",
     ),
     "bars.all_kept": ("All {total} tokens are kept.", "{total} 个词元全部保留。"),
-    "law.title": ("After temperature {t} and top-p {p}", "经过温度 {t} 和 top-p {p}"),
+    "law.title": ("After temperature {t} and top-p {p}", "经过温度 {t} 和 top-p {p} 之后"),
     "law.best": ("{token} is the most likely, with {prob}.", "最可能的是{token}，概率 {prob}。"),
     "law.kept": ("{kept} of {total} tokens are kept.", "{total} 个词元中保留 {kept} 个。"),
     "note.tie_broken": ("tie broken", "打破平局"),
@@ -112,7 +112,7 @@ FIGURES: dict[str, tuple[str, str]] = {
     "stages.hover_others": ("{count} other tokens kept,<br>together {mass}", "其余保留 {count} 个，<br>共占 {mass}"),
     "draw.title": ("How it was drawn", "它是怎样抽中的"),
     "draw.title_chosen": ("How it was chosen", "它是怎样选出的"),
-    "draw.nobody": ("Nothing was drawn here: you chose.", "这一步没有抽样：是你选的。"),
+    "draw.nobody": ("Nothing was drawn here: you chose.", "这一步没有抽：是你选的。"),
     "draw.forced": (
         "You chose {token} to branch from here; the model gave it {model}.",
         "你选了{token}，从这里分支；模型给它的概率为 {model}。",
@@ -259,7 +259,7 @@ FIGURES: dict[str, tuple[str, str]] = {
     "histogram.distance": (
         "Total variation {distance}: this share of the draws would have to move for the two to agree. For {draws} fair "
         "draws from this distribution {expected} is expected; it shrinks as 1/√n.",
-        "总变差 {distance}：要让两者一致，得移动这么大比例的抽样。从这个分布公平地抽 {draws} 次，平均就有 {expected}；次数越多越小，按 1/√n。",
+        "总变差距离 {distance}：要让两者一致，得改动这么大比例的结果。从这个分布公平地抽 {draws} 次，平均也有 {expected}；次数越多，它按 1/√n 缩小。",
     ),
     "histogram.hover": ("drawn {count} times, {share}<br>exact {prob}", "抽中 {count} 次，占 {share}<br>理论值 {prob}"),
 }

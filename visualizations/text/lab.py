@@ -109,7 +109,7 @@ LAB: dict[str, tuple[str, str]] = {
     "lab.gumbel.else": ("Without noise {best} would have won.", "若不加噪声，胜出的会是{best}。"),
     "lab.gumbel.why": (
         "With fresh Gumbel noise on every logit the highest score is a fair draw, and no softmax is needed.",
-        "每次给每个 logit 加上新的 Gumbel 噪声再取最大，就是公平的抽样，不需要 softmax。",
+        "每次给每个 logit 加上新的 Gumbel 噪声再取最大，就是一次公平的采样，不需要 softmax。",
     ),
     # What a chi-square test says
     "lab.runs.some": ("in {count} of {runs} runs", "每 {runs} 次试验约有 {count} 次"),
@@ -117,11 +117,11 @@ LAB: dict[str, tuple[str, str]] = {
     "lab.runs.fewer": ("in fewer than 1 of {runs} runs", "每 {runs} 次试验不到 1 次"),
     "lab.fit.fair": (
         "A fair sampler looks at least this far off {runs} (chi-square {statistic}, {degrees} degrees of freedom).",
-        "公平的抽样器{runs}会偏离这么多或更多（卡方 {statistic}，自由度 {degrees}）。",
+        "公平的采样器{runs}会偏离这么多或更多（卡方 {statistic}，自由度 {degrees}）。",
     ),
     "lab.fit.doubt": (
         "A fair sampler looks this far off only {runs}, so this is hardly one (chi-square {statistic}, {degrees} degrees of freedom).",
-        "公平的抽样器{runs}会偏离这么多，所以它恐怕不公平（卡方 {statistic}，自由度 {degrees}）。",
+        "公平的采样器{runs}会偏离这么多，所以它恐怕不公平（卡方 {statistic}，自由度 {degrees}）。",
     ),
     "lab.fit.pooled": (
         "{pooled} items came too seldom to test one by one and were counted as one.",
@@ -133,7 +133,7 @@ LAB: dict[str, tuple[str, str]] = {
     ),
     "lab.fit.impossible": (
         "An item of probability 0 was drawn: no fair sampler ever does that.",
-        "抽中了概率为 0 的项：公平的抽样器绝不会这样。",
+        "抽中了概率为 0 的项：公平的采样器绝不会这样。",
     ),
     "lab.fit.nothing": (
         "There is nothing to test: too few draws, or only one item that can come.",
@@ -150,17 +150,17 @@ LAB: dict[str, tuple[str, str]] = {
     ),
     "lab.tally.distance": (
         "Total variation {distance}: this share of the draws would have to move for counts and law to agree.",
-        "总变差距离 {distance}：要让次数与分布一致，需要改动这么大比例的抽样结果。",
+        "总变差距离 {distance}：要让次数与分布一致，需要改动这么大比例的结果。",
     ),
     "lab.convergence.title": ("More draws, a smaller distance", "抽得越多，距离越小"),
-    "lab.convergence.x": ("draws n", "抽样次数 n"),
+    "lab.convergence.x": ("draws n", "抽的次数 n"),
     "lab.convergence.y": ("total variation to the exact law", "与理论分布的总变差距离"),
     "lab.convergence.expected": ("expected {constant}/√n", "理论 {constant}/√n"),
     "lab.convergence.hover": ("n = {n}: {distance}", "n = {n}：{distance}"),
     "lab.convergence.one": ("{distance} ({sampler})", "{distance}（{sampler}）"),
     "lab.convergence.now": (
         "After {n} draws the distances are {ends}; {expected} is expected of a fair sampler.",
-        "抽 {n} 次之后，距离分别为 {ends}；公平的抽样器理论上是 {expected}。",
+        "抽 {n} 次之后，距离分别为 {ends}；公平的采样器理论上是 {expected}。",
     ),
     "lab.convergence.same": (
         "{samplers} turn the same uniform numbers into the same items, so their lines are one.",
@@ -221,12 +221,12 @@ LAB: dict[str, tuple[str, str]] = {
         "每一步都封好一列，所以 k 项不到 k 步就能建成：O(k)，不需要排序。",
     ),
     # Cost
-    "lab.cost.title_ops_draws": ("Operations against the number of draws", "运算次数随抽样次数的变化"),
-    "lab.cost.title_ops_items": ("Operations against the number of items", "运算次数随项数的变化"),
-    "lab.cost.title_time_draws": ("Time against the number of draws", "时间随抽样次数的变化"),
-    "lab.cost.title_time_items": ("Time against the number of items", "时间随项数的变化"),
+    "lab.cost.title_ops_draws": ("Operations against the number of draws", "运算次数随 n（抽的次数）的变化"),
+    "lab.cost.title_ops_items": ("Operations against the number of items", "运算次数随 k（项数）的变化"),
+    "lab.cost.title_time_draws": ("Time against the number of draws", "时间随 n（抽的次数）的变化"),
+    "lab.cost.title_time_items": ("Time against the number of items", "时间随 k（项数）的变化"),
     "lab.cost.alias_sorted": ("Alias, sorted first", "别名表，先排序"),
-    "lab.cost.x_draws": ("draws n, from k = {k} items", "抽样次数 n（k = {k} 项）"),
+    "lab.cost.x_draws": ("draws n, from k = {k} items", "抽的次数 n（k = {k} 项）"),
     "lab.cost.x_items": ("items k, for n = {n} draws", "项数 k（抽 n = {n} 次）"),
     "lab.cost.operations": ("operations", "运算次数"),
     "lab.cost.seconds": ("time", "时间"),
@@ -244,7 +244,7 @@ LAB: dict[str, tuple[str, str]] = {
     "lab.cost.worst": ("There {worst} costs {ratio} times as much.", "这时{worst}的代价是它的 {ratio} 倍。"),
     "lab.cost.why": (
         "A scan needs no preparation but starts again for each draw; running sums and alias table are made once, then each draw is short.",
-        "直接扫描不用准备，但每次都从头来；累积和与别名表只做一次，之后每次抽样都很短。",
+        "直接扫描不用准备，但每次都从头来；累积和与别名表只做一次，之后每抽一次都很快。",
     ),
     "lab.cost.why_seconds": (
         "Measured in vectorised form: a call costs its microseconds however little it does, so small sizes look alike.",
@@ -256,7 +256,7 @@ LAB: dict[str, tuple[str, str]] = {
     ),
     "lab.cost.machine": ("Measured on {machine}.", "测量环境：{machine}。"),
     # Gumbel-max
-    "lab.frozen.title": ("Noise must be fresh for each draw", "每次抽样都要用新的噪声"),
+    "lab.frozen.title": ("Noise must be fresh for each draw", "每抽一次都要用新的噪声"),
     "lab.frozen.fresh": ("✓ fresh noise", "✓ 每次新噪声"),
     "lab.frozen.frozen": ("✕ frozen noise", "✕ 噪声不变"),
     "lab.frozen.always": (
@@ -265,13 +265,13 @@ LAB: dict[str, tuple[str, str]] = {
     ),
     "lab.frozen.fair": (
         "With fresh noise it won {share}, and a fair sampler looks at least this far off {runs}.",
-        "每次换新噪声，它只占 {share}，而公平的抽样器{runs}会偏离这么多或更多。",
+        "每次换新噪声，它只占 {share}，而公平的采样器{runs}会偏离这么多或更多。",
     ),
     "lab.frozen.why": (
         "The same logits plus the same noise have the same maximum for ever: the noise is the draw, and it cannot be made once and kept.",
-        "同样的 logit 加同样的噪声，最大值永远是同一个：噪声就是抽样本身，不能做一份一直用。",
+        "同样的 logit 加同样的噪声，最大值永远是同一个：抽中谁就是由噪声决定的，所以不能只生成一份一直用。",
     ),
-    "lab.topk.title": ("The {size} highest scores: drawing without replacement", "分数最高的 {size} 个：不放回抽样"),
+    "lab.topk.title": ("The {size} highest scores: drawing without replacement", "分数最高的 {size} 个：不放回采样"),
     "lab.topk.orders_more": ("{count} other orders", "其余 {count} 种次序"),
     "lab.topk.best": (
         "{order} came {count} times in {draws} draws, {share}; exactly {prob} are expected.",
@@ -283,7 +283,7 @@ LAB: dict[str, tuple[str, str]] = {
     ),
     "lab.topk.why": (
         "The highest score is one fair draw, the next highest a fair draw from what is left, and so on: one noise, no item twice.",
-        "最高分是一次公平的抽样，次高分是从剩下的项中再抽一次，依此类推：一份噪声，没有重复。",
+        "最高分等于公平地抽一次，次高分等于从剩下的项中再抽一次，依此类推：一份噪声，没有重复。",
     ),
     "lab.race.title": ("Gumbel-max is a race", "Gumbel-max 是一场赛跑"),
     "lab.race.one": ("one race: time of arrival", "一场比赛：到达时间"),

@@ -35,15 +35,15 @@ PAGES: dict[str, tuple[str, str]] = {
     "controls.run": ("Run", "运行"),
     "controls.stop": ("Stop", "停止"),
     "controls.changed": ("Settings changed: press Run.", "设置已改动：请按“运行”。"),
-    "controls.jump": ("To the prompt and the controls ↓", "去改提示词和设置 ↓"),
+    "controls.jump": ("To the prompt and the controls ↓", "前往提示词和设置 ↓"),
     "controls.more": ("More rules", "更多规则"),
-    "controls.order": ("Order of the rules", "规则的先后"),
+    "controls.order": ("Order of the rules", "规则的顺序"),
     "controls.sampler": ("Sampler", "采样方法"),
     "controls.new_tokens": ("New tokens, at most", "最多生成的词元数"),
     "controls.seed": ("Seed", "随机种子"),
     "controls.off_at": ("{name} ({value} is off)", "{name}（{value} 为关）"),
     "model.smollm2": ("SmolLM2 135M Instruct", "SmolLM2 135M Instruct"),
-    "model.toy:lecture": ("Toy: the lecture's table", "玩具：讲义里的表"),
+    "model.toy:lecture": ("Toy: the lecture's table", "玩具模型：讲义里的表"),
     "order.help": (
         "Applied from the top down. Only rules that are on do anything.",
         "从上到下依次应用，只有打开的规则起作用。",
@@ -90,7 +90,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "processor.repetition_penalty": ("Repetition penalty", "重复惩罚"),
     "processor.presence_penalty": ("Presence penalty", "出现惩罚"),
     "processor.frequency_penalty": ("Frequency penalty", "频率惩罚"),
-    "processor.no_repeat_ngram_size": ("No repeated n-gram of size", "禁止重复的 n 元组，n"),
+    "processor.no_repeat_ngram_size": ("No repeated n-gram of size", "不重复的 n 元组长度"),
     "sampler.direct": ("Direct scan", "直接扫描"),
     "sampler.binary": ("Binary search", "二分查找"),
     "sampler.alias": ("Alias table", "别名表"),
@@ -118,17 +118,17 @@ PAGES: dict[str, tuple[str, str]] = {
     ),
     "viewer.joined": ("Text", "文本"),
     "viewer.branches": ("Branches", "分支"),
-    "viewer.first_run": ("first run", "最初的运行"),
+    "viewer.first_run": ("first run", "最初一次运行"),
     "viewer.branch": ("step {step}: {token}", "第 {step} 步：{token}"),
     "viewer.top": ("Tokens listed", "列出的词元数"),
     "viewer.before": ("Text so far", "到这一步为止的文本"),
     "viewer.back": ("Back to this step of the run", "回到这次运行的这一步"),
-    "viewer.exact": ("Back to the exact bars", "回到精确的条形"),
-    "viewer.draw": ("Draw 1,000", "抽取 1,000 次"),
+    "viewer.exact": ("Back to the exact bars", "回到理论分布"),
+    "viewer.draw": ("Draw 1,000", "抽 1,000 次"),
     "viewer.save": ("Save as JSON", "存为 JSON"),
     "viewer.code": ("Show the code", "看代码"),
     "viewer.effects_link": ("Temperature and top-p at this step", "看这一步的温度与 top-p"),
-    "viewer.loading": ("Loading {model} …", "正在载入 {model} ……"),
+    "viewer.loading": ("Loading {model} …", "正在载入 {model}……"),
     "viewer.waiting": ("Waiting for the model …", "正在等待模型……"),
     "viewer.ahead": ("Waiting: {count} runs before yours", "排队中：前面还有 {count} 次运行"),
     "viewer.lost": (
@@ -145,7 +145,7 @@ PAGES: dict[str, tuple[str, str]] = {
         "{token}，被 {rule} 去掉，之前为 {prob}。选它。",
     ),
     "finish.eos": ("ended by the model", "模型自己结束"),
-    "finish.length": ("ended by the length limit", "到长度上限为止"),
+    "finish.length": ("ended by the length limit", "达到长度上限"),
     "finish.cancelled": ("stopped", "已停止"),
     "error.unexpected": (
         "Something went wrong on our side; nothing you did is lost. Try again, or reload the page.",
@@ -160,8 +160,17 @@ PAGES: dict[str, tuple[str, str]] = {
     "next_token.merges_text": (
         "Byte-pair encoding starts from single bytes. Of all neighbours it joins the pair learned earliest, again "
         "and again, until no pair of its list is left.",
-        "字节对编码从单个字节开始，每次把相邻字节对中最早学到的那一对合并，直到没有可合并的为止。",
+        "字节对编码从单个字节开始，每次在相邻的两块里挑最早学到的那一对合并，直到没有可合并的为止。",
     ),
+    "next_token.one_piece": (
+        "It is in the vocabulary as it stands: there was nothing to merge.",
+        "它本身就在词表里，不需要合并。",
+    ),
+    "next_token.long_word": (
+        "This word has {bytes} bytes; merges are shown for words of up to {limit}. These are the tokens it became.",
+        "这个词有 {bytes} 个字节，只显示不超过 {limit} 个字节的词的合并过程。它最后成为这些词元。",
+    ),
+    "next_token.tokens": ("{count} tokens", "{count} 个词元"),
     "next_token.start": ("bytes", "字节"),
     "next_token.merge": ("merge no. {rank}", "第 {rank} 号合并"),
     "next_token.cannot_write": (
@@ -180,7 +189,7 @@ PAGES: dict[str, tuple[str, str]] = {
         "many from the same one, prepare once: running sums or an alias table. Count it below.",
         "四种方法都让每一项按自己的概率出现，区别在于工作量。一个分布只抽一次，就扫描；同一个分布要抽很多次，就先准备一次：累积和或别名表。下面数给你看。",
     ),
-    "samplers.law": ("Law to draw from", "要抽的分布"),
+    "samplers.law": ("Law to draw from", "从哪个分布抽"),
     "samplers.size": ("Items of a preset", "预设的项数"),
     "samplers.typed": ("Your own law", "自己写一个分布"),
     "samplers.typed_help": (
@@ -190,7 +199,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "samplers.show": ("Show", "显示"),
     "samplers.items": ("{count} items", "{count} 项"),
     "samplers.again": ("Draw again", "再抽一次"),
-    "samplers.amount": ("Draws", "抽样次数"),
+    "samplers.amount": ("Draws", "抽多少次"),
     "samplers.noise": ("Gumbel noise", "Gumbel 噪声"),
     "samplers.fresh": ("fresh", "每次新的"),
     "samplers.frozen": ("frozen", "冻结的"),
@@ -199,21 +208,21 @@ PAGES: dict[str, tuple[str, str]] = {
     "samplers.against_k": ("items k", "项数 k"),
     "samplers.against_n": ("draws n", "次数 n"),
     "samplers.what": ("Measured in", "纵轴"),
-    "samplers.operations": ("operations", "操作次数"),
+    "samplers.operations": ("operations", "运算次数"),
     "samplers.seconds": ("seconds", "秒"),
     "samplers.measure": ("Measure on this machine", "在这台机器上测"),
-    "samplers.recorded_on": ("Recorded on: {machine}, {threads} thread(s).", "录制于：{machine}，{threads} 个线程。"),
+    "samplers.recorded_on": ("Recorded on: {machine}, {threads} thread(s).", "预先测得：{machine}，{threads} 个线程。"),
     "samplers.measured_on": (
         "Measured here: {machine}, {threads} thread(s).",
-        "在这里测得：{machine}，{threads} 个线程。",
+        "在本机测得：{machine}，{threads} 个线程。",
     ),
-    "samplers.measuring": ("Measuring the samplers …", "正在测量各种方法 ……"),
+    "samplers.measuring": ("Measuring the samplers …", "正在测量各种方法……"),
     "samplers.weight": ("Weight of {name}", "{name} 的权重"),
     "samplers.topk_size": ("Items at once", "一次抽几项"),
     "law.zipf": ("Zipf: 1, 1/2, 1/3, …", "齐普夫：1、1/2、1/3……"),
     "law.uniform": ("Uniform", "均匀"),
-    "law.spike": ("One spike", "一枝独秀"),
-    "law.tie": ("Two-way tie", "两个并列"),
+    "law.spike": ("One spike", "一项独大"),
+    "law.tie": ("Two-way tie", "两项并列"),
     "law.zeros": ("With zeros", "含零"),
     "law.model": ("A step of the model", "模型的一步"),
     "law.typed": ("Your own", "自己写的"),
@@ -227,21 +236,21 @@ PAGES: dict[str, tuple[str, str]] = {
     "section.many_text": (
         "A fair sampler comes near the exact distribution, and nearer with more draws. Freeze the Gumbel noise to see an "
         "unfair one; the chart of distances always uses fresh noise.",
-        "公平的方法会接近精确的分布，抽得越多越接近。把 Gumbel 噪声冻住，就看到不公平的样子；距离图始终用新的噪声。",
+        "公平的方法会接近精确的分布，抽得越多越接近。把 Gumbel 噪声冻结，就能看到不公平的样子；距离图始终用新的噪声。",
     ),
     "section.table": ("The alias table, being built", "别名表是怎样建成的"),
     "section.table_text": (
         "Every column gets the same height. A large item lends what a small one lacks.",
         "每一列一样高。小项不够的，由大项补上。",
     ),
-    "section.cost": ("What it costs", "花多少代价"),
+    "section.cost": ("What it costs", "代价是多少"),
     "section.cost_text": (
         "The left end is one draw, the right end many: the best method changes. Operations are counted in the code that "
         "runs. Seconds are measured on code that handles all draws at once, where building an alias table weighs more. "
         "Both axes count in powers of ten.",
-        "左端是抽一次，右端是抽很多次：最好的方法会变。操作次数在运行的代码里数出。秒数是在一次处理全部抽样的代码上实测的，那里建别名表更费时。两个轴都按十的幂次标度。",
+        "左端是只抽一次，右端是抽很多次：最省的方法会变。运算次数是在运行的代码里数出来的。秒数是用一次抽完全部次数的代码实测的，那里建别名表更费时。两条轴都按 10 的幂标度。",
     ),
-    "section.gumbel": ("Why Gumbel-max works", "Gumbel-max 为什么对"),
+    "section.gumbel": ("Why Gumbel-max works", "Gumbel-max 为什么正确"),
     "section.gumbel_text": (
         "Give each item an exponential clock with its weight as the rate. Who rings first? Move the weights.",
         "给每一项一个指数时钟，权重就是速率。谁先响？拖动权重看看。",
@@ -251,9 +260,9 @@ PAGES: dict[str, tuple[str, str]] = {
         "The notes say: make the Gumbel noise once and keep it.\n"
         "Right: every draw needs fresh noise. With frozen noise the same logits give the same item every time.",
         "讲义说：Gumbel 噪声只生成一次，以后一直用。\n"
-        "正确：每次抽样都要新的噪声。噪声冻住，logit 不变，每次抽中的就总是同一项。",
+        "正确：每抽一次都要用新的噪声。噪声冻结，logit 又不变，每次抽中的就总是同一项。",
     ),
-    "section.topk": ("Gumbel-top-k: without replacement", "Gumbel-top-k：不放回抽样"),
+    "section.topk": ("Gumbel-top-k: without replacement", "Gumbel-top-k：不放回采样"),
     "section.topk_text": (
         "Take the highest scores instead of the highest one, and none comes twice.",
         "不只取最高分，而是取最高的几个，就不会重复。",
@@ -266,11 +275,11 @@ PAGES: dict[str, tuple[str, str]] = {
     "corrections.sentence": (
         "This app follows the lecture notes “LLM Systems 09: Decoding”. Each exhibit says what they say, what is right, "
         "and shows it.",
-        "本应用依据讲义《LLM Systems 09: Decoding》。每一件展品先说讲义怎么写，再说什么是对的，然后用图说明。",
+        "本应用依据讲义《LLM Systems 09: Decoding》。每一条先写讲义的说法，再写正确的说法，然后用图演示。",
     ),
     "corrections.about": (
         "The first picture uses the recorded step of the page on temperature.",
-        "第一幅图用的是温度页录好的那一步。",
+        "第一幅图用的是“温度与 top-p”页录好的那一步。",
     ),
     "corrections.temperature_now": (
         "At T = 1 the entropy is {one} bits; at T = {t} it is {bits} bits. More bits mean a flatter law.",
@@ -284,7 +293,7 @@ PAGES: dict[str, tuple[str, str]] = {
         "讲义说：T > 1 使分布更尖，T < 1 使分布更平。\n"
         "正确：正好相反。logit 除以大的 T，差距变小，分布就变平；T → 0 就是贪婪解码。",
     ),
-    "section.alias": ("What does alias sampling cost?", "别名采样要花多少？"),
+    "section.alias": ("What does alias sampling cost?", "别名采样的代价是多少？"),
     "section.alias_text": (
         "The notes say: n draws from k items cost O(k log k + n).\n"
         "Right: that is the cost of building the table by sorting. Vose's construction needs no sorting: O(k + n). Both "

@@ -46,14 +46,14 @@ QUIZ: dict[str, tuple[str, str]] = {
     ),
     "quiz.order": (
         "Logits 3, 2, 1; temperature 0.5 and top-p 0.8. Which order keeps fewer tokens?",
-        "logit 为 3、2、1；温度 0.5，top-p 0.8。哪种先后保留的词元更少？",
+        "logit 为 3、2、1；温度 0.5，top-p 0.8。哪种顺序保留的词元更少？",
     ),
-    "quiz.order_first": ("temperature first", "先温度"),
-    "quiz.order_last": ("temperature last", "后温度"),
+    "quiz.order_first": ("temperature first", "温度在前"),
+    "quiz.order_last": ("temperature last", "温度在后"),
     "quiz.order_same": ("both the same", "一样多"),
     "quiz.order_because": (
         "Temperature first keeps {first}, last keeps {last}: sharpened first, fewer tokens reach 0.8.",
-        "先温度保留 {first} 个，后温度保留 {last} 个：先变尖，更少的词元就能凑到 0.8。",
+        "温度在前保留 {first} 个，在后保留 {last} 个：先变尖，更少的词元就能凑到 0.8。",
     ),
     "quiz.uniform": (
         "{where} at step {step}, another random number comes up: u = {u}. Which token is drawn?",
@@ -86,9 +86,9 @@ QUIZ: dict[str, tuple[str, str]] = {
     "quiz.comma": ("; ", "；"),
     "quiz.cheapest": (
         "Draws: {draws}. Items: {items}, most likely first. Which sampler does the least work, building included?",
-        "从 {items} 个从大到小排好的项里抽 {draws} 次，算上准备工作，哪种方法的操作最少？",
+        "从 {items} 个从大到小排好的项里抽 {draws} 次，算上准备工作，哪种方法的运算次数最少？",
     ),
-    "quiz.cheapest_because": ("Operations, counted: {counts}.", "数出来的操作次数：{counts}。"),
+    "quiz.cheapest_because": ("Operations, counted: {counts}.", "数出来的运算次数：{counts}。"),
     "quiz.frozen": (
         "Gumbel noise is made once and kept. Out of 1,000 draws from 6 equally likely items, how many different ones come?",
         "Gumbel 噪声只生成一次，以后一直用。6 个等可能的项抽 1,000 次，会出现几个不同的项？",

@@ -1,0 +1,220 @@
+"""Our beam search is transformers' beam search: the same texts and the same scores, in float32, on the same ids.
+
+Where the two differ on purpose, a test says in what and why.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from benchmarks import beam as benchmark
+from benchmarks import prompts
+from benchmarks.beam import NEAR_TIE, Difference, difference, main, ours, theirs
+from decoding.beam.results import path, results
+from decoding.beam.search import beam
+from decoding.models.huggingface import HuggingFaceModel
+from decoding.sampling import Uniforms
+from decoding.settings import BeamSettings, beam_settings
+from decoding.trace import BeamStep
+
+PROMPTS = ["the sky over the sea", "she said it", "1 2 3 4", "naïve 我", "a", "def forward(self"]
+EARLY: tuple[Any, ...] = (False, True, "never")
+PENALTIES = (-1.0, 0.0, 1.0, 2.5)
+
+
+def faults(model: Any, settings: BeamSettings, texts: list[str] = PROMPTS) -> list[Any]:
+    """Differences that rounding cannot explain."""
+    found = [(text, difference(model, model.encode(text), settings)) for text in texts]
+    return [(text, settings, fault) for text, fault in found if fault is not None and fault.kind == "different"]
+
+
+def asked(width: int, **options: Any) -> BeamSettings:
+    return BeamSettings(num_beams=width, num_return_sequences=width, **{"max_new_tokens": 10, **options})
+
+
+@pytest.fixture(scope="module")
+def ending_model(make_module: Callable[..., Any], tiny_tokenizer: Any) -> Any:
+    """A random Llama that ends texts often: at any of the four tokens its beams take most."""
+    module = make_module("llama")
+    model = HuggingFaceModel(module, tiny_tokenizer, "endless")
+    taken: Counter[int] = Counter()
+    for text in PROMPTS:
+        _, steps = ours(model, model.encode(text), asked(4))
+        taken.update(n.token.id for s in steps if isinstance(s, BeamStep) for n in s.nodes if n.fate == "kept")
+    module.generation_config.eos_token_id = [id for id, _ in taken.most_common(4)]
+    return HuggingFaceModel(module, tiny_tokenizer, "ending")
+
+
+# --- the same ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", range(1, 9))
+def test_every_width_agrees(tiny_llama: Any, width: int) -> None:
+    assert not [fault for penalty in (0.0, 1.0) for fault in faults(tiny_llama, asked(width, length_penalty=penalty))]
+
+
+@pytest.mark.parametrize("early", EARLY)
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_texts_that_end_agree(ending_model: Any, early: Any, penalty: float) -> None:
+    """All three ways to stop, four end tokens, penalties that favour short and long texts."""
+    for width in (2, 3, 5):
+        assert not faults(ending_model, asked(width, length_penalty=penalty, early_stopping=early), PROMPTS[:4])
+
+
+def test_all_endings_occur_in_what_agrees(ending_model: Any) -> None:
+    """The test above is no empty one: searches end for each reason, texts are held and displaced."""
+    endings: Counter[Any] = Counter()
+    rules: Counter[str] = Counter()
+    for text, early, penalty in itertools.product(PROMPTS[:4], EARLY, (-1.0, 1.0, 2.5)):
+        settings = asked(3, length_penalty=penalty, early_stopping=early)
+        _, steps = ours(ending_model, ending_model.encode(text), settings)
+        beams = [step for step in steps if isinstance(step, BeamStep)]
+        endings[beams[-1].ending] += 1
+        rules.update(node.rule.rule for step in beams for node in step.nodes if node.rule)
+    assert min(endings[why] for why in ("full", "hopeless", "length")) > 0
+    assert min(rules[rule] for rule in ("width", "late_end", "worse_finish")) > 0
+
+
+@pytest.mark.parametrize("family", ["gpt2", "qwen2"])
+def test_other_families_agree(make_module: Callable[..., Any], tiny_tokenizer: Any, family: str) -> None:
+    model = HuggingFaceModel(make_module(family), tiny_tokenizer, family)
+    assert not faults(model, asked(4))
+
+
+@pytest.mark.parametrize(("text", "width", "template"), [(prompts.OWN[0], 4, "raw"), (prompts.OWN[5], 2, "chat")])
+def test_the_bundled_model_agrees(bundled_model: Any, text: str, width: int, template: str) -> None:
+    ids = bundled_model.encode(text, template)
+    found = difference(bundled_model, ids, asked(width, max_new_tokens=8))
+    assert found is None or found.kind == "near-tie"
+
+
+# --- different on purpose ---------------------------------------------------------------------------
+
+
+def test_one_beam_that_never_gives_up_is_no_greedy(make_module: Callable[..., Any], tiny_tokenizer: Any) -> None:
+    """`generate` takes num_beams=1 for greedy, whatever early_stopping says; here it is a beam of one.
+
+    With "never" the open beam is credited with its score at the greatest length, so the search goes on after the
+    end that greedy stops at, and returns a text at least as good.
+    """
+    module = make_module("llama")
+    model = HuggingFaceModel(module, tiny_tokenizer, "endless")
+    ids = model.encode("the sky over the sea")
+    plain, _ = ours(model, ids, asked(1))
+    module.generation_config.eos_token_id = plain[0][0][2]
+    model = HuggingFaceModel(module, tiny_tokenizer, "ending")
+    never = asked(1, early_stopping="never", length_penalty=2.0)
+    ((text, score),), steps = ours(model, ids, never)
+    ((greedy, at_first),) = theirs(model, ids, never)
+    assert len(steps) > len(greedy) and score >= at_first - NEAR_TIE
+    assert difference(model, ids, asked(1, length_penalty=2.0)) is None
+    assert text[: len(greedy) - 1] == greedy[:-1]
+
+
+def test_processors_shape_logits_and_leave_a_law(tiny_llama: Any) -> None:
+    """transformers applies them to log-probabilities and does not normalise: its sums are no log-probabilities.
+
+    Ours act on the logits, as in sampling, and each law sums to 1. A penalty of 1.3 on log-probabilities, all
+    negative, lowers every repeated token and raises none, so the shares of a law no longer sum to 1.
+    """
+    ids = tiny_llama.encode("the sky over the sea")
+    penalised = beam_settings(num_beams=3, max_new_tokens=4, repetition_penalty=1.3, top=50)
+    steps = [step for step in beam(tiny_llama, ids, penalised, Uniforms(0)) if isinstance(step, BeamStep)]
+    narrow = beam_settings(num_beams=3, max_new_tokens=4, top_k=5)
+    for step in (s for s in beam(tiny_llama, ids, narrow, Uniforms(0)) if isinstance(s, BeamStep)):
+        laws: Counter[int | None] = Counter()
+        for node in step.nodes:
+            laws[node.parent] += node.prob  # type: ignore[assignment]
+        assert all(total == pytest.approx(1) for total in laws.values())
+    prompt = torch.tensor([ids])
+    made = tiny_llama.module.generate(
+        prompt,
+        attention_mask=torch.ones_like(prompt),
+        num_beams=3,
+        max_new_tokens=4,
+        repetition_penalty=1.3,
+        do_sample=False,
+        pad_token_id=0,
+        return_dict_in_generate=True,
+        output_scores=True,
+    )
+    totals = made.scores[0].exp().sum(-1)
+    assert bool((totals < 1 - 1e-3).all())
+    nodes = {node.id: node for step in steps for node in step.nodes}
+    assert all(math.log(n.prob) <= 1e-6 for n in nodes.values())
+    best = max(steps[-1].finished, key=lambda held: held.score)
+    assert len(path(best.node, nodes)) == 4
+
+
+def test_fewer_texts_than_beams_are_returned_as_they_are(make_module: Callable[..., Any], tiny_tokenizer: Any) -> None:
+    """Where fewer extensions are possible than there are beams, `generate` goes on with copies of score -1e9.
+
+    Ours has fewer beams then, and returns only texts that the model can write.
+    """
+    model = HuggingFaceModel(make_module("llama"), tiny_tokenizer, "narrow")
+    only = beam_settings(num_beams=4, num_return_sequences=4, max_new_tokens=1, top_k=2)
+    steps = list(beam(model, model.encode("the"), only, Uniforms(0)))
+    assert len(results(steps, only)) == 2
+    processors = {"do_sample": True, "top_k": 2}
+    prompt = torch.tensor([model.encode("the")])
+    torch.manual_seed(0)
+    try:
+        made = model.module.generate(
+            prompt,
+            attention_mask=torch.ones_like(prompt),
+            num_beams=4,
+            num_return_sequences=4,
+            max_new_tokens=1,
+            pad_token_id=0,
+            return_dict_in_generate=True,
+            output_scores=True,
+            **processors,
+        )
+    except RuntimeError:  # or cannot draw so many at all
+        return
+    assert made.sequences_scores.min() < -1e6
+
+
+# --- the check itself -------------------------------------------------------------------------------
+
+
+def test_a_difference_is_found(tiny_llama: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another token, another score, a text missing, and texts in another order."""
+    ids = tiny_llama.encode("the sky over the sea")
+    right, steps = ours(tiny_llama, ids, asked(3))
+    narrowest = min(benchmark.margins(steps))
+    assert narrowest > 0
+    (first, score), *others = right
+    wrong = [
+        [((*first[:-1], first[-1] + 1), score), *others],
+        [(first, score + 0.01), *others],
+        right[:2],
+        [right[1], right[0], right[2]],
+    ]
+    for number, texts in zip((1, 1, 3, 1), wrong, strict=True):
+        monkeypatch.setattr(benchmark, "theirs", lambda model, ids, settings, texts=texts: texts)
+        found = difference(tiny_llama, ids, asked(3))
+        assert found == Difference(number, narrowest)
+    assert (Difference(1, 1e-5).kind, Difference(1, 1e-3).kind) == ("near-tie", "different")
+
+
+def test_the_benchmark_runs(tiny_llama_folder: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    common = ["--model", str(tiny_llama_folder), "--device", "cpu", "--tokens", "3"]
+    pairs = ["agreement", *common, "--count", "2", "--widths", "1", "2", "--penalties", "0", "1"]
+    assert main(pairs) == 0
+    assert "3 new tokens: 8 same, 0 near-tie, 0 different" in capsys.readouterr().out
+    assert main(["speed", *common, "--count", "2", "--rounds", "1", "--threads", str(torch.get_num_threads())]) == 0
+    assert "4 beams" in capsys.readouterr().out
+    assert main(["agreement", *common, "--prompts", "/nowhere"]) == 2
+    capsys.readouterr()
+    monkeypatch.setattr(benchmark, "theirs", lambda model, ids, settings: [((1,), 0.0)])
+    assert main(pairs) == 1
+    assert "different at text 1" in capsys.readouterr().out
