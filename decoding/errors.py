@@ -65,6 +65,7 @@ MESSAGES: dict[str, str] = {
         "ask for fewer new tokens, or use a smaller table."
     ),
     "run_forgotten": "This run is no longer kept here; only the latest are: press Run to make it again.",
+    "run_elsewhere": "This run was made by another method, on another page: open it there, or press Run here.",
     "law_text_long": "The text has {count:,} characters; at most {limit:,} are read: shorten it.",
     "law_count": "{count} items were typed; a law has {least} to {most}: type as many, as in 0.5 0.3 0.2.",
     "law_entry": "{entry!r} is no number: type probabilities, as in 0.5 0.3 0.2, or weights, as in a:3 b:1.",

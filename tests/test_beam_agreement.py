@@ -6,7 +6,6 @@ Where the two differ on purpose, a test says in what and why.
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -14,14 +13,16 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import LogitsProcessorList, TopKLogitsWarper
 
 from benchmarks import beam as benchmark
 from benchmarks import prompts
 from benchmarks.beam import NEAR_TIE, Difference, difference, main, ours, theirs
-from decoding.beam.results import path, results
-from decoding.beam.search import beam
+from decoding.beam.candidates import count_possible
+from decoding.beam.results import results
+from decoding.beam.search import beam, law_of
 from decoding.models.huggingface import HuggingFaceModel
-from decoding.sampling import Uniforms
+from decoding.sampling import Uniforms, logits_after
 from decoding.settings import BeamSettings, beam_settings
 from decoding.trace import BeamStep
 
@@ -119,68 +120,38 @@ def test_one_beam_that_never_gives_up_is_no_greedy(make_module: Callable[..., An
     assert text[: len(greedy) - 1] == greedy[:-1]
 
 
-def test_processors_shape_logits_and_leave_a_law(tiny_llama: Any) -> None:
-    """transformers applies them to log-probabilities and does not normalise: its sums are no log-probabilities.
+def generated(model: Any, ids: list[int], **options: Any) -> Any:
+    """What `generate` makes of these ids, with its scores."""
+    prompt = torch.tensor([ids])
+    kept = {"return_dict_in_generate": True, "output_scores": True, "pad_token_id": 0}
+    return model.module.generate(prompt, attention_mask=torch.ones_like(prompt), do_sample=False, **kept, **options)
 
-    Ours act on the logits, as in sampling, and each law sums to 1. A penalty of 1.3 on log-probabilities, all
-    negative, lowers every repeated token and raises none, so the shares of a law no longer sum to 1.
+
+def test_processors_leave_a_law(tiny_llama: Any) -> None:
+    """transformers applies them to log-probabilities and does not normalise again: what it sums is none.
+
+    A penalty of 1.3 lowers every repeated token, none goes up, and the shares sum to less than 1. Ours act on
+    the logits, as in sampling, and what is left is a law.
     """
     ids = tiny_llama.encode("the sky over the sea")
-    penalised = beam_settings(num_beams=3, max_new_tokens=4, repetition_penalty=1.3, top=50)
-    steps = [step for step in beam(tiny_llama, ids, penalised, Uniforms(0)) if isinstance(step, BeamStep)]
-    narrow = beam_settings(num_beams=3, max_new_tokens=4, top_k=5)
-    for step in (s for s in beam(tiny_llama, ids, narrow, Uniforms(0)) if isinstance(s, BeamStep)):
-        laws: Counter[int | None] = Counter()
-        for node in step.nodes:
-            laws[node.parent] += node.prob  # type: ignore[assignment]
-        assert all(total == pytest.approx(1) for total in laws.values())
-    prompt = torch.tensor([ids])
-    made = tiny_llama.module.generate(
-        prompt,
-        attention_mask=torch.ones_like(prompt),
-        num_beams=3,
-        max_new_tokens=4,
-        repetition_penalty=1.3,
-        do_sample=False,
-        pad_token_id=0,
-        return_dict_in_generate=True,
-        output_scores=True,
-    )
-    totals = made.scores[0].exp().sum(-1)
-    assert bool((totals < 1 - 1e-3).all())
-    nodes = {node.id: node for step in steps for node in step.nodes}
-    assert all(math.log(n.prob) <= 1e-6 for n in nodes.values())
-    best = max(steps[-1].finished, key=lambda held: held.score)
-    assert len(path(best.node, nodes)) == 4
+    made = generated(tiny_llama, ids, num_beams=3, max_new_tokens=1, repetition_penalty=1.3)
+    assert bool((made.scores[0].exp().sum(-1) < 1 - 1e-3).all())
+    asked = beam_settings(repetition_penalty=1.3, top_k=5, temperature=0.7)
+    law = law_of(logits_after(tiny_llama, ids)[None], torch.tensor([ids]), asked, 0)
+    assert float(law.exp().sum()) == pytest.approx(1, abs=1e-6) and count_possible(law) == 5
 
 
-def test_fewer_texts_than_beams_are_returned_as_they_are(make_module: Callable[..., Any], tiny_tokenizer: Any) -> None:
-    """Where fewer extensions are possible than there are beams, `generate` goes on with copies of score -1e9.
+def test_fewer_texts_than_beams_are_returned_as_they_are(tiny_llama: Any) -> None:
+    """Where fewer extensions are possible than there are beams, `generate` fills up with some of score -inf or -1e9.
 
-    Ours has fewer beams then, and returns only texts that the model can write.
+    Ours has fewer beams then, and returns only texts that the law allows.
     """
-    model = HuggingFaceModel(make_module("llama"), tiny_tokenizer, "narrow")
+    ids = tiny_llama.encode("the")
     only = beam_settings(num_beams=4, num_return_sequences=4, max_new_tokens=1, top_k=2)
-    steps = list(beam(model, model.encode("the"), only, Uniforms(0)))
-    assert len(results(steps, only)) == 2
-    processors = {"do_sample": True, "top_k": 2}
-    prompt = torch.tensor([model.encode("the")])
-    torch.manual_seed(0)
-    try:
-        made = model.module.generate(
-            prompt,
-            attention_mask=torch.ones_like(prompt),
-            num_beams=4,
-            num_return_sequences=4,
-            max_new_tokens=1,
-            pad_token_id=0,
-            return_dict_in_generate=True,
-            output_scores=True,
-            **processors,
-        )
-    except RuntimeError:  # or cannot draw so many at all
-        return
-    assert made.sequences_scores.min() < -1e6
+    assert len(results(list(beam(tiny_llama, ids, only, Uniforms(0))), only)) == 2
+    narrow = LogitsProcessorList([TopKLogitsWarper(2)])
+    made = generated(tiny_llama, ids, num_beams=4, num_return_sequences=4, max_new_tokens=1, logits_processor=narrow)
+    assert sorted((made.sequences_scores < -1e6).tolist()) == [False, False, True, True]
 
 
 # --- the check itself -------------------------------------------------------------------------------

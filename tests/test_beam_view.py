@@ -178,3 +178,23 @@ def test_ones_own_table_is_a_model() -> None:
     with pytest.raises(UserError, match="sums to"):
         beam._own("(start): a .5, b .4")
     assert toy.load("toy:lecture").info.end_ids == tuple(toy.load("toy:lecture").end_ids)
+
+
+def test_the_controls_of_a_run_make_it_again(lab: Lab) -> None:
+    options = {"num_beams": 4, "relative_threshold": 0.2, "temperature": 0.5, "early_stopping": True}
+    run = searched(lab, "toy:lecture", **options)
+    values = beam.restored(lab, run)
+    settings, _ = beam.read_settings(values[4:])
+    assert (values[0], values[2]) == ("toy:lecture", "")
+    assert settings.plain() == dict(run.header.settings)
+
+
+def test_a_run_of_another_page_is_told(lab: Lab) -> None:
+    model = lab.models.get("toy:lecture")
+    drawn = lab.runs.new(api.prepare(model, "", api.greedy_settings(2)))
+    for _ in lab.run(model, drawn, api.greedy_settings(2)):
+        pass
+    with pytest.raises(UserError, match="another page"):
+        reply(lab, drawn.id, 0)
+    with pytest.raises(UserError, match="another page"):
+        lab.lesson("beam").step(0)

@@ -21,7 +21,7 @@ COMPUTED: tuple[str, ...] = (
     *("rule.*", "note.*", "note.*.long", "processor.*", "sampler.*", "finish.*", "model.*", "viewer.*", "*.nav"),
     *("law.*", "section.*", "section.*_text", "viewer.*_link", "info.*"),
     *("beam.search_*", "beam.show_*", "beam.contest_*", "beam.early_*", "beam.column_*", "beam.about_*"),
-    *("beam.moment_*", "corrections.verdict_*", "corrections.rule_*", "corrections.relative_*"),
+    *("corrections.verdict_*",),
 )
 """Keys put together while the code runs: text(f"note.{code}") is declared as "note.*"."""
 

@@ -69,9 +69,10 @@ class Run:
             self.drawn.append((step.token, step.prob, step.model_prob))
 
     def step(self, index: int) -> SampleStep:
-        """Step `index`, from 0, of a run that samples."""
+        """Step `index`, from 0, of a run that samples; raises UserError for one that searches."""
         step = _unpack(self.packed[index])
-        assert isinstance(step, SampleStep)
+        if not isinstance(step, SampleStep):
+            raise UserError("run_elsewhere")
         return step
 
     def at(self, moment: int) -> Step:

@@ -21,6 +21,7 @@ SHOTS = (
     ("next-token", "", False),
     ("effects", "effects", False),
     ("samplers", "samplers", False),
+    ("beam", "beam", False),
 )
 """Name, path, dark."""
 

@@ -112,9 +112,9 @@ def columns(
     for _ in tree.steps:
         here = [child for parent in above if parent not in collapsed for child in tree.children.get(parent, ())]
         if show != "all":
-            wanted = {i for i in here if i in always or i in tree.children or tree.nodes[i].fate != "pruned"}
+            wanted = {i for i in here if i in tree.children or tree.nodes[i].fate != "pruned"}
             wanted |= _near(tree, here, wanted, top) if show == "near" else set()
-            here = [i for i in here if i in wanted]
+            here = [i for i in here if i in wanted or i in always]
         order.append(here)
         above = list(here)
     return order

@@ -98,7 +98,8 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
             )
     live = [width, penalty, stopping, *rules]
     asked = [model, table, prompt, template, tokens, *chance]
-    controls.wire_hint(page, asked)
+    opened = controls.wire_opened(lab, page, [*asked, *live], lambda run: restored(lab, run))
+    controls.wire_hint(page, asked, opened)
     gr.on([run.click, prompt.submit], _runner(lab, text), [*asked, *live, turn], viewer, **controls.TURN)
     viewer.measure(_comparer(lab, text), None, viewer, **controls.QUEUED)
     model.change(_choose(lab), model, [prompt, table], queue=False, show_progress="hidden")
@@ -152,6 +153,19 @@ def _runner(lab: Lab, text: Text) -> Any:
         yield from running(lab, text, source, make, turn, after=lambda loaded, run: compare_toy(lab, loaded, run))
 
     return start
+
+
+def restored(lab: Lab, run: Run) -> list[Any]:
+    """The values of all controls that made this run, in the order of the page."""
+    made, name = run.header.settings, run.header.model.name
+    prompt, template, _ = controls.prompt_of(lab)(run)
+    model = OWN if run.model else name if name in lab.models.names else gr.skip()
+    law = [made.get(knob.name, knob.off) for knob in LAW_KNOBS]
+    rules = [made.get(knob.name, knob.off) for knob in KNOBS]
+    early = "never" if made["early_stopping"] == "never" else str(made["early_stopping"]).lower()
+    chance = [made["search"], *law, made["sample_first"], made["num_beam_groups"], made["diversity_penalty"]]
+    live = [made["num_beams"], made["length_penalty"], early, *rules]
+    return [model, gr.skip(), prompt, template, made["max_new_tokens"], *chance, run.header.seed, *live]
 
 
 def _own(lines: str) -> LanguageModel:

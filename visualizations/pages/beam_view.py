@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from decoding.beam.paths import Lost, path, texts, where_lost
+from decoding.errors import UserError
 from decoding.models.table import REST
 from decoding.trace import BeamNode, BeamStep
 from decoding.values import Contest, Exhausted
@@ -56,6 +57,8 @@ class Pictures:
         """The panels of one moment."""
         ask = view.read_ask(request)
         run = self._lab.runs.get(ask.run)
+        if run.header.method != "beam":
+            raise UserError("run_elsewhere")
         if not run.searched():
             return {"panels": dict.fromkeys(("tree", "queue", "pseudo", "compare"), None), "count": 0}
         judged = self._judge(run.id, len(run.packed), self._tuned(ask, run))

@@ -235,11 +235,12 @@ def about(text: Text, run: Run) -> str:
 def about_search(text: Text, settings: Mapping[str, Any]) -> list[str]:
     """The kind of search and its width; what else is not as it usually is."""
     usual = {"length_penalty": 1, "early_stopping": False, "sample_first": 0, "num_beam_groups": 1}
-    parts = [f"{text('beam.search_' + settings['search'])} {settings['num_beams']}"]
+    kind = settings["search"]
+    parts = [f"{text(f'beam.search_{kind}')} {settings['num_beams']}"]
     parts += [f"{text('processor.' + name)} {settings[name]:g}" for name in settings.get("rule_order", ())]
-    parts += [
-        f"{text('beam.about_' + name)} {settings[name]}" for name, value in usual.items() if settings[name] != value
-    ]
+    for name, value in usual.items():
+        if settings[name] != value:
+            parts.append(f"{text(f'beam.about_{name}')} {settings[name]}")
     return parts
 
 

@@ -39,6 +39,7 @@ ERRORS: dict[str, str] = {
     "toy_no_hidden": "{model} 是一张表，没有隐藏状态：请用神经网络模型。",
     "too_many_texts": "{model} 至少能写出 {count:,} 段不超过 {tokens:,} 个词元的文本，最多列出 {limit:,} 段：请减少新词元，或换一张更小的表。",
     "run_forgotten": "这次运行已不再保存，这里只保留最近的几次：请按“运行”重新生成。",
+    "run_elsewhere": "这次运行是在另一个页面用另一种方法做的：请在那里打开，或在这里按“运行”。",
     "law_text_long": "这段文字有 {count:,} 个字符，最多读取 {limit:,} 个：请缩短。",
     "law_count": "输入了 {count} 项，一个分布应有 {least} 到 {most} 项：请输入这么多项，例如 0.5 0.3 0.2。",
     "law_entry": "{entry!r} 不是数字：请输入概率，例如 0.5 0.3 0.2，或权重，例如 a:3 b:1。",
