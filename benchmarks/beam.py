@@ -30,7 +30,7 @@ from decoding.beam.results import results
 from decoding.beam.search import beam
 from decoding.errors import UserError
 from decoding.sampling import Uniforms
-from decoding.settings import BeamSettings, Limits
+from decoding.settings import BeamSettings
 from decoding.trace import BeamStep, Step
 
 NEAR_TIE = 1e-4
@@ -185,7 +185,8 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--prompts", type=Path, help="JSON lines with 'prompt' or 'turns'; default: eight of our own"
         )
-        command.add_argument("--count", type=int, default=count, help="prompts to take, evenly spaced through the file")
+        command.add_argument("--count", type=int, default=count, help="prompts to take, evenly spaced")
+        command.add_argument("--longest", type=int, default=200, help="tokens of the longest prompt taken")
         command.add_argument("--tokens", type=int, default=tokens, help="new tokens per prompt")
         command.add_argument("--chat", action="store_true", help="put the prompts into the model's chat template")
         command.add_argument("--threads", type=int, help="of torch; default: its own choice")
@@ -204,14 +205,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.threads:
         torch.set_num_threads(options.threads)
     try:
-        texts = prompts.read(options.prompts, options.count)
+        texts = prompts.read(options.prompts)
         model: Any = api.load(options.model, options.device, "float32")
         encoded = [model.encode(text, "chat" if options.chat else "raw") for text in texts]
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
-    limit = min(Limits().prompt_tokens, model.info.context_length - options.tokens)
-    all_ids = [ids for ids in encoded if len(ids) <= limit]
+    limit = min(options.longest, model.info.context_length - options.tokens)
+    fitting = [ids for ids in encoded if len(ids) <= limit]
+    count = min(options.count, len(fitting))
+    all_ids = [fitting[i * len(fitting) // count] for i in range(count)]
+    if not all_ids:
+        print(f"No prompt has at most {limit} tokens.", file=sys.stderr)
+        return 2
     return (agreement if options.which == "agreement" else speed)(model, options, all_ids)
 
 

@@ -24,7 +24,7 @@ from decoding.trace import SCHEMA, Trace
 
 MAX_BYTES = 32_000_000
 """Largest JSON that is read: 256 steps with all processors and 50 alternatives take about 17 MB,
-and 100,000 nodes of a beam search about 25."""
+and the 80,000 nodes that a beam search may record about 23."""
 MAX_VALUES = 2_000_000
 """Most objects and arrays in it, which bounds the memory it takes; those 256 steps have 340,000."""
 MAX_DEPTH = 16

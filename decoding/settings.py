@@ -20,8 +20,8 @@ TOP_LIMIT = 50
 MAX_NEW_TOKENS = 1_000_000
 MAX_SEED = 2**53 - 1
 """The largest seed that a browser and JSON keep exactly."""
-MAX_NODES = 100_000
-"""Most beam candidates a run may record, beams x `top` x tokens: about 25 MB of JSON."""
+MAX_NODES = 80_000
+"""Most beam candidates a run may record, beams x `top` x tokens: about 23 MB of JSON."""
 SEARCHES: tuple[str, ...] = ("beam", "sample", "stochastic")
 """How a beam search picks: the best, the best of a draw without replacement, or the draw itself."""
 

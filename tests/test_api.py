@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import pytest
 from decoding import api, codec
 from decoding.errors import UserError
 from decoding.models.toy import CONTEXT_LENGTH, ToyModel
-from decoding.settings import Limits
-from decoding.trace import SCHEMA, ForcedDraw, Trace
+from decoding.settings import Limits, beam_settings_from
+from decoding.trace import SCHEMA, BeamStep, ForcedDraw, SampleStep, Trace
 
 
 @pytest.fixture(scope="module")
@@ -176,6 +177,67 @@ def test_the_environment_sets_a_servers_limits(lecture: Any, monkeypatch: pytest
     monkeypatch.setenv("DECODING_LAB_NEW_TOKENS", "3")
     assert refused(lecture, "I", api.greedy_settings(4)).code == "too_many_new_tokens"
     assert api.prepare(lecture, "I", api.greedy_settings(3))
+
+
+# --- beam search -----------------------------------------------------------------------------------
+
+
+def test_a_search_is_a_whole_trace(lecture: Any) -> None:
+    asked = api.beam_settings(num_beams=2, num_return_sequences=2, max_new_tokens=8, temperature=0.9)
+    trace = api.decode(lecture, "I", asked, seed=3)
+    assert (trace.header.method, trace.header.seed) == ("beam", 3)
+    assert trace.header.settings == asked.plain() and beam_settings_from(trace.header.settings) == asked
+    assert [step.kind for step in trace.steps] == ["beam"] * 3
+    best, second = trace.finish.returned
+    assert (best.text, second.text) == ("like singing", "love singing") and best.score > second.score
+    assert (trace.finish.text, trace.finish.token_ids) == (best.text, best.token_ids)
+    assert best.token_ids[-1] in lecture.end_ids and trace.finish.reason == "eos"
+    assert best.score == pytest.approx(best.logprob / 3)
+
+
+def test_a_stream_of_a_search_is_the_search_step_by_step(lecture: Any) -> None:
+    asked = api.beam_settings(num_beams=2, sample_first=1, max_new_tokens=4)
+    header = api.prepare(lecture, "", asked, 5)
+    trace = api.decode(lecture, "", asked, 5)
+    steps = list(api.stream(lecture, header, asked))
+    assert tuple(steps) == trace.steps and header == trace.header
+    assert api.finish_beams(lecture, asked, steps) == trace.finish
+    first = steps[0]
+    assert isinstance(first, SampleStep)
+    assert list(api.stream(lecture, header, asked, [first.token.id])) == steps[1:]
+    assert trace.finish.token_ids[0] == first.token.id and trace.finish.text.startswith(first.token.text)
+
+
+def test_how_a_search_ended(lecture: Any) -> None:
+    """By an end token, by length, or stopped: then with the best of what was held and what was open."""
+    short = api.beam_settings(num_beams=2, num_return_sequences=2, max_new_tokens=2)
+    whole = api.decode(lecture, "", short)
+    assert (whole.finish.reason, whole.finish.text) == ("length", "I like")
+    assert api.finish_beams(lecture, short, whole.steps, cancelled=True) == whole.finish  # it had ended by itself
+    stopped = api.finish_beams(lecture, short, whole.steps[:1], cancelled=True)
+    assert (stopped.reason, [each.text for each in stopped.returned]) == ("cancelled", ["I", "We"])
+    assert [each.score for each in stopped.returned] == pytest.approx([math.log(0.4), math.log(0.3)])
+    nothing = api.finish_beams(lecture, short, [], cancelled=True)
+    assert (nothing.reason, nothing.token_ids, nothing.returned) == ("cancelled", (), ())
+    drawn = api.beam_settings(num_beams=2, search="stochastic", max_new_tokens=8)
+    steps = api.decode(lecture, "", drawn, 2).steps[:2]
+    last = steps[-1]
+    assert isinstance(last, BeamStep)
+    best = api.finish_beams(lecture, drawn, steps, cancelled=True).returned[0]
+    assert best.score == max(node.score for node in last.nodes)
+
+
+def test_a_search_that_cannot_be_made_is_told_before(lecture: Any, tiny_llama: Any) -> None:
+    """Cases 12 to 14 hold for a search as for a sampled run."""
+    asked = api.beam_settings(num_beams=2, max_new_tokens=8)
+    assert refused(lecture, "I zzz", asked).code == "toy_word"
+    assert refused(lecture, "I", asked, seed=-1).code == "out_of_range"
+    assert refused(lecture, "I", api.beam_settings(max_new_tokens=257)).code == "too_many_new_tokens"
+    assert refused(tiny_llama, "the sea " * 200, asked).code == "context_too_short"
+    assert refused(tiny_llama, "the sea " * 2000, asked).code == "prompt_too_long"
+    for prompt in ("", " ", "\n", "a<b<c", '"><img src=x onerror=alert(1)>', "😊 {{7*7}} $x$"):
+        trace = api.decode(tiny_llama, prompt, api.beam_settings(num_beams=2, max_new_tokens=3))
+        assert trace.header.prompt.text == prompt and codec.loads(codec.dumps(trace)) == trace
 
 
 # --- files -----------------------------------------------------------------------------------------

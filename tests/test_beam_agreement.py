@@ -185,7 +185,8 @@ def test_the_benchmark_runs(tiny_llama_folder: Path, capsys: Any, monkeypatch: p
     assert main(["speed", *common, "--count", "2", "--rounds", "1", "--threads", str(torch.get_num_threads())]) == 0
     assert "4 beams" in capsys.readouterr().out
     assert main(["agreement", *common, "--prompts", "/nowhere"]) == 2
-    capsys.readouterr()
+    assert main([*pairs, "--longest", "1"]) == 2
+    assert "No prompt has at most 1 tokens" in capsys.readouterr().err
     monkeypatch.setattr(benchmark, "theirs", lambda model, ids, settings: [((1,), 0.0)])
     assert main(pairs) == 1
     assert "different at text 1" in capsys.readouterr().out

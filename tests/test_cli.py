@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -12,10 +13,12 @@ from typing import Any
 import pytest
 
 from decoding import __main__ as command_line
-from decoding import api, codec
+from decoding import api, codec, report
+from decoding.beam.pruning import DEFAULT_ORDER as RULES
 from decoding.errors import UserError
+from decoding.processor_base import NOTES
 from decoding.processors import DEFAULT_ORDER
-from decoding.trace import Trace
+from decoding.trace import BeamStep, Trace
 
 ROOT = Path(__file__).resolve().parents[1]
 TOY = ("--model", "toy:lecture", "--prompt", "I")
@@ -114,6 +117,153 @@ def test_the_table_for_people(capsys: Any) -> None:
     assert rows[-1][:3] == ["text:", "'like", "singing'"] and "eos" in rows[-1][-1]
 
 
+def test_small_probabilities_are_not_written_as_zero() -> None:
+    """Case 17: however improbable, what was drawn has a probability."""
+    assert [report.probability(p) for p in (1.0, 0.4, 0.0001, 0.00005, 0.000049, 1e-300, 0.0)] == [
+        *("  1.0000", "  0.4000", "  0.0001", "  0.0001"),
+        *(" <0.0001", " <0.0001", "  0.0000"),
+    ]
+
+
+def test_an_improbable_token_is_printed_so(capsys: Any, tmp_path: Path) -> None:
+    rows = {"": {"a": 1e-6, "b": 1 - 1e-6}}
+    (tmp_path / "rare.json").write_text(json.dumps({"end": ".", "rows": rows, "default": {".": 1}}))
+    model = f"toy:{tmp_path / 'rare.json'}"
+    trace = api.decode(api.load(model), "", api.sample_settings(forced={0: 0}))
+    api.save(trace, tmp_path / "run.json")
+    status, out, _ = main(capsys, "show", str(tmp_path / "run.json"))
+    assert status == 0 and out.splitlines()[3].split()[1:4] == ["'a'", "<0.0001", "<0.0001"]
+    _, out, _ = main(capsys, "beam", "--model", model, "--num-beams", "2")
+    assert "p  <0.0001" in out
+
+
+def test_notes_are_printed_in_words(capsys: Any) -> None:
+    """Cases 4 and 6: nothing was filtered; a tie was broken."""
+    _, out, _ = main(capsys, "sample", "--model", "toy:lecture", "--top-k", "3")
+    note = next(line for line in out.splitlines() if line.startswith("      "))
+    assert note == "      top_k: tokens at the border had equal logits; the lowest ids were kept"
+    _, out, _ = main(capsys, "sample", "--model", "toy:lecture", "--top-k", "1000000")
+    assert "      top_k: removed nothing: every token met its limit" in out.splitlines()
+    assert set(report.NOTES) == set(NOTES)
+
+
+@pytest.mark.parametrize("method", ["greedy", "sample", "beam"])
+def test_without_a_prompt_a_text_starts_from_nothing(capsys: Any, method: str) -> None:
+    trace = trace_of(capsys, method, "--model", "toy:lecture")
+    assert trace.header.prompt.text == "" and [t.text for t in trace.header.prompt.tokens] == ["<start>"]
+
+
+# --- beam search -----------------------------------------------------------------------------------
+
+
+def test_the_known_answers_of_the_lecture(capsys: Any) -> None:
+    """Beam of 2 on the tree of the lecture: I .4, We .3; I like .16, I love .16; .096 and .08."""
+    trace = trace_of(capsys, "beam", "--model", "toy:lecture", "--num-beams", "2", "--max-new-tokens", "3")
+    assert trace == api.decode(api.load("toy:lecture"), "", api.beam_settings(num_beams=2, max_new_tokens=3))
+    nodes = {n.id: n for step in trace.steps if isinstance(step, BeamStep) for n in step.nodes}
+
+    def text(id: int | None) -> str:
+        return "" if id is None else f"{text(nodes[id].parent)} {nodes[id].token.text}".strip()
+
+    probs = {text(id): (round(math.exp(n.logprob), 9), n.fate) for id, n in nodes.items()}
+    assert {t: p for t, p in probs.items() if p[1] != "pruned"} == {
+        **{"I": (0.4, "kept"), "We": (0.3, "kept"), "I like": (0.16, "kept"), "I love": (0.16, "kept")},
+        **{"I like singing": (0.096, "finished"), "I love singing": (0.08, "finished")},
+    }
+    cut = {"We like": 0.12, "We do": 0.09, "I love dancing": 0.048, "I like song": 0.032}
+    assert {t: probs[t] for t in cut} == {t: (p, "pruned") for t, p in cut.items()}
+    assert trace.finish.text == "I like singing"
+
+
+def test_the_table_of_a_search(capsys: Any, tmp_path: Path) -> None:
+    arguments = ("beam", "--model", "toy:lecture", "--num-beams", "2", "--num-return-sequences", "2", "--top", "3")
+    _, out, _ = main(capsys, *arguments, "--relative-threshold", "0.3")
+    lines = out.splitlines()
+    assert lines[2] == "depth 1: 6 considered, 2 kept, 0 finished, 4 cut (of those listed: relative_threshold 1)"
+    assert lines[3].split() == ["kept", "p", "0.4000", "logprob", "-0.9163", "score", "-0.9163", "'I'"]
+    assert any("'I love singing'" in line and line.startswith("  kept") for line in lines)
+    assert any("'I like singing <end>'" in line and line.startswith("  finished") for line in lines)
+    assert lines[-3] == "returned 1: 'I like singing', logprob -2.3434, score -0.5859"
+    assert lines[-1] == "text: 'I like singing' (ended by eos)"
+    _, saved, _ = main(capsys, *arguments, "--relative-threshold", "0.3", "--json")
+    (tmp_path / "tree.json").write_text(saved, encoding="utf-8")
+    assert main(capsys, "show", str(tmp_path / "tree.json")) == (0, out, "")
+
+
+def test_many_beams_are_told_in_few_lines(capsys: Any) -> None:
+    _, out, _ = main(capsys, "beam", "--model", "toy:lecture", "--num-beams", "12", "--max-new-tokens", "2")
+    assert "  and 4 more" in out.splitlines()
+
+
+def test_sampled_tokens_are_printed_before_the_search(capsys: Any) -> None:
+    _, out, _ = main(capsys, "beam", "--model", "toy:lecture", "--sample-first", "1", "--max-new-tokens", "3")
+    lines = out.splitlines()
+    assert lines[2].split()[0] == "step" and lines[3].split()[0] == "1" and lines[4].startswith("depth 1: ")
+
+
+def test_a_saved_search_cannot_steer_the_terminal(capsys: Any, tmp_path: Path) -> None:
+    _, out, _ = main(capsys, "beam", "--model", "toy:lecture", "--sample-first", "1", "--top-k", "3", "--json")
+    plain = json.loads(out)
+    evil = "\x1b]0;owned\x07\x1b[31m\u202e\r\n"
+    plain["header"]["model"]["name"] = plain["header"]["method"] = plain["header"]["prompt"]["text"] = evil
+    for text in (plain["finish"], *plain["finish"]["returned"]):
+        text["text"] = evil
+    plain["steps"][0]["token"]["text"] = evil
+    plain["steps"][0]["stages"][1]["name"] = evil
+    plain["steps"][0]["stages"][1]["notes"] = [evil]
+    for step in plain["steps"][1:]:
+        for node in step["nodes"]:
+            node["token"]["text"] = evil
+            if "rule" in node:
+                node["rule"]["rule"] = evil
+    (tmp_path / "evil.json").write_text(json.dumps(plain))
+    status, out, _ = main(capsys, "show", str(tmp_path / "evil.json"))
+    assert status == 0 and all(line.isprintable() for line in out.split("\n"))
+
+
+BEAM_VALUES: dict[str, Any] = {
+    **{"num_beams": 6, "length_penalty": 0.5, "num_return_sequences": 3, "num_beam_groups": 2},
+    **{"diversity_penalty": 0.7, "relative_threshold": 0.01, "absolute_threshold": 9.5},
+    **{"relative_local_threshold": 0.02, "max_per_parent": 3, "sample_first": 1},
+}
+
+
+def test_all_beam_options_at_once_reach_the_run(capsys: Any) -> None:
+    assert set(BEAM_VALUES) == set(command_line.BEAM_OPTIONS)
+    chosen = {**BEAM_VALUES, "temperature": 0.8, "top_k": 9}
+    options = [word for name, value in chosen.items() for word in ("--" + name.replace("_", "-"), str(value))]
+    more = ["--early-stopping", "never", "--rule-order", "max-per-parent", "--order", "top-k", "--top", "4"]
+    trace = trace_of(capsys, "beam", *TOY, *options, *more, "--max-new-tokens", "4", "--seed", "9")
+    orders = {"order": ["top_k"], "rule_order": ["max_per_parent"]}
+    asked = api.beam_settings(early_stopping="never", top=4, max_new_tokens=4, **orders, **chosen)
+    assert trace == api.decode(api.load("toy:lecture"), "I", asked, seed=9)
+    assert trace.header.settings["rule_order"][0] == "max_per_parent" and trace.header.settings["top"] == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ([], False),
+        (["--early-stopping"], True),
+        (["--early-stopping", "true"], True),
+        (["--early-stopping", "false"], False),
+        (["--early-stopping", "never"], "never"),
+    ],
+)
+def test_early_stopping_in_three_ways(capsys: Any, words: list[str], value: Any) -> None:
+    trace = trace_of(capsys, "beam", *TOY, *words)
+    assert (
+        trace.header.settings["early_stopping"] is value or trace.header.settings["early_stopping"] == value == "never"
+    )
+
+
+@pytest.mark.parametrize("search", ["beam", "sample", "stochastic"])
+def test_each_search_is_the_same_again(capsys: Any, search: str) -> None:
+    arguments = ("beam", *TOY, "--search", search, "--seed", "3")
+    trace = trace_of(capsys, *arguments)
+    assert trace.header.settings["search"] == search and trace == trace_of(capsys, *arguments)
+
+
 def test_show_prints_a_saved_trace(capsys: Any, tmp_path: Path) -> None:
     _, printed, _ = main(capsys, "sample", *TOY, "--seed", "4")
     _, out, _ = main(capsys, "sample", *TOY, "--seed", "4", "--json")
@@ -138,7 +288,11 @@ def test_a_saved_trace_cannot_steer_the_terminal(capsys: Any, tmp_path: Path) ->
 
 def test_help_names_every_method_and_option(capsys: Any) -> None:
     status, out, err = main(capsys, "--help")
-    assert (status, err) == (0, "") and all(method in out for method in ("greedy", "sample", "show"))
+    assert (status, err) == (0, "") and all(method in out for method in ("greedy", "sample", "beam", "show"))
+    status, out, _ = main(capsys, "beam", "--help")
+    assert status == 0
+    for name in (*DEFAULT_ORDER, *command_line.BEAM_OPTIONS, *RULES, "early_stopping", "search", "rule_order"):
+        assert f"--{name.replace('_', '-')} " in out or f"--{name.replace('_', '-')}\n" in out, name
     status, out, _ = main(capsys, "sample", "--help")
     assert status == 0
     for name in (
@@ -230,7 +384,6 @@ def test_the_bundled_model_by_default(capsys: Any, bundled_model: Any) -> None:
     [
         ((), ["METHOD"]),
         (("dance",), ["dance", "greedy", "sample", "show"]),
-        (("greedy",), ["--prompt"]),
         (("greedy", *TOY, "--temperature", "1"), ["--temperature"]),
         (("greedy", *TOY, "--surprise", "a\nb"), ["--surprise"]),
         (("sample", *TOY, "--top-k", "many"), ["--top-k", "many"]),
@@ -252,6 +405,16 @@ def test_the_bundled_model_by_default(capsys: Any, bundled_model: Any) -> None:
         (("greedy", "--model", "toy:lecture", "--prompt", "a\nb"), ["'a'", "singing"]),
         (("greedy", "--model", "toy:none", "--prompt", "I"), ["none", "lecture"]),
         (("greedy", "--model", "/nowhere\nat all", "--prompt", "I"), ["nowhere"]),
+        (("beam", *TOY, "--num-beams", "0"), ["num_beams", "0", "1 … 32"]),
+        (("beam", *TOY, "--num-beams", "2", "--num-return-sequences", "3"), ["num_return_sequences", "1 … 2"]),
+        (("beam", *TOY, "--early-stopping", "maybe"), ["--early-stopping", "maybe", "never"]),
+        (("beam", *TOY, "--search", "deep"), ["search", "deep", "stochastic"]),
+        (("beam", *TOY, "--diversity-penalty", "1"), ["diversity_penalty", "num_beam_groups"]),
+        (("beam", *TOY, "--num-beam-groups", "3"), ["3 groups", "4 beams"]),
+        (("beam", *TOY, "--search", "stochastic", "--max-per-parent", "1"), ["max_per_parent", "beam | sample"]),
+        (("beam", *TOY, "--sampler", "alias"), ["--sampler"]),
+        (("beam", *TOY, "--rule-order", "top_k"), ["top_k", "relative_threshold"]),
+        (("beam", *TOY, "--sample-first", "40"), ["sample_first", "40", "31"]),
         (("show",), ["file"]),
         (("show", "none\n.json"), ["none"]),
         (("show", str(ROOT)), [str(ROOT)]),

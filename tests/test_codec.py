@@ -17,10 +17,13 @@ from decoding import __main__ as command_line
 from decoding import api, codec, trace
 from decoding.errors import UserError
 from decoding.sampling import Uniforms, decide
+from decoding.settings import MAX_NODES
 from decoding.trace import (
     AliasColumn,
     AliasDraw,
     ArgmaxDraw,
+    BeamNode,
+    BeamStep,
     BinarySearchDraw,
     Candidate,
     DirectDraw,
@@ -76,6 +79,12 @@ def run(draw: str = "direct", prob: float = 0.75) -> Trace:
     return Trace(header, (step,), Finish("length", (3,), " a😊"))
 
 
+def tree(**options: Any) -> Trace:
+    """A small beam search after one sampled token, with a text that finishes early, one that does, and cuts."""
+    asked = {"num_beams": 2, "num_return_sequences": 2, "max_new_tokens": 4, "top": 2, "sample_first": 1}
+    return api.decode(api.load("toy:lecture"), "", api.beam_settings(**{**asked, **options}), seed=1)
+
+
 def plain(value: Any = None) -> Any:
     """A run as parsed JSON, to be damaged."""
     return json.loads(codec.dumps(run() if value is None else value))
@@ -119,9 +128,10 @@ def test_the_examples_hold_every_class_of_the_trace() -> None:
 
     kinds = {kind for choice in get_args(Draw) for kind in get_args(codec._hints(choice)["kind"])}
     assert set(DRAWS) == kinds
-    seen = {cls for value in (*map(run, DRAWS), *OTHERS) for cls in classes(value)}
+    seen = {cls for value in (*map(run, DRAWS), tree(), *OTHERS) for cls in classes(value)}
     declared = {value for value in vars(trace).values() if isinstance(value, type) and dataclasses.is_dataclass(value)}
-    assert seen == declared
+    assert seen >= declared
+    assert seen - declared == {Tokenization, Effects, Histogram, Word, Merge}
 
 
 @pytest.mark.parametrize("sampler", ["argmax", "direct", "binary", "alias", "gumbel"])
@@ -130,6 +140,31 @@ def test_real_runs_come_back_as_they_were(sampler: str) -> None:
     asked = api.sample_settings(sampler=sampler, temperature=1.3, top_k=4, top_p=0.95, forced={1: 3}, top=3)
     value = api.decode(model, "I", asked, seed=5)
     assert codec.loads(codec.dumps(value)) == value
+
+
+@pytest.mark.parametrize("search", ["beam", "sample", "stochastic"])
+def test_real_searches_come_back_as_they_were(tiny_llama: Any, search: str) -> None:
+    for first in (0, 2):
+        asked = api.beam_settings(search=search, num_return_sequences=3, sample_first=first, max_new_tokens=5)
+        value = api.decode(tiny_llama, "the sea", asked, seed=2)
+        assert codec.loads(codec.dumps(value)) == value and len(value.finish.returned) == 3
+    groups = api.beam_settings(num_beam_groups=4, diversity_penalty=2.0, max_new_tokens=4, num_return_sequences=4)
+    value = api.decode(tiny_llama, "the sea", groups)
+    assert codec.loads(codec.dumps(value)) == value
+    pruned = api.beam_settings(relative_threshold=0.3, max_per_parent=1, max_new_tokens=4)
+    value = api.decode(tiny_llama, "the sea", pruned)
+    assert codec.loads(codec.dumps(value)) == value
+
+
+def test_stopped_searches_come_back_as_they_were(tiny_llama: Any) -> None:
+    """At every depth, with texts finished and open, and while tokens are still sampled."""
+    for model, prompt in ((api.load("toy:lecture"), ""), (tiny_llama, "the sea")):
+        asked = api.beam_settings(num_return_sequences=3, sample_first=1, early_stopping="never", max_new_tokens=6)
+        whole = api.decode(model, prompt, asked, seed=1)
+        for count in range(len(whole.steps)):
+            steps = whole.steps[:count]
+            value = Trace(whole.header, steps, api.finish_beams(model, asked, steps, cancelled=True))
+            assert value.finish.reason == "cancelled" and codec.loads(codec.dumps(value)) == value
 
 
 def test_half_characters_come_back_as_they_were(tiny_llama: Any) -> None:
@@ -180,6 +215,19 @@ def test_the_longest_run_allowed_can_be_read_again() -> None:
     text = codec.dumps(step)
     assert len(text.encode()) * 256 < codec.MAX_BYTES
     assert (text.count("{") + text.count("[")) * 256 < codec.MAX_VALUES
+
+
+def test_the_largest_search_allowed_can_be_read_again() -> None:
+    """As many nodes as settings let a search record, with long tokens: within the size that is read."""
+    nodes = tree().steps[1].nodes
+    pruned = dataclasses.replace(next(node for node in nodes if node.rule), id=123456, parent=123456)
+    cut = dataclasses.replace(pruned.rule, rule="relative_local_threshold", value=-1 / 3, threshold=-2 / 3)
+    node = dataclasses.replace(pruned, token=Token(49151, " understanding"), prob=1 / 3e5, rule=cut, group=7)
+    text = codec.dumps(dataclasses.replace(node, logprob=-100 / 3, score=-100 / 7))
+    beams, tokens = trace.MAX_BEAMS, 256
+    most = MAX_NODES + 3 * beams * tokens  # besides the `top` of each beam, those that the choice looks at
+    assert len(text.encode()) * most < codec.MAX_BYTES
+    assert text.count("{") * most + (beams + 4) * tokens < codec.MAX_VALUES
 
 
 # --- damage ----------------------------------------------------------------------------------------
@@ -310,12 +358,122 @@ def test_one_wrong_value_is_refused(path: tuple[Any, ...], value: Any) -> None:
     assert refused(text).code == "trace_broken"
 
 
+NODE = ("steps", 1, "nodes", 0)
+LAST = ("steps", -1, "nodes", 0)
+CUT = ("steps", 1, "nodes", -1)
+RETURNED = ("finish", "returned", 0)
+WRONG_TREE: list[tuple[tuple[Any, ...], Any]] = [
+    (("steps", 0, "position"), 1),
+    (("steps", 1, "depth"), 2),
+    (("steps", 1, "depth"), 0),
+    (("steps", 1, "depth"), -1),
+    (("steps", 1, "nodes"), []),
+    (("steps", 1, "considered"), 1),
+    (("steps", 1, "considered"), -1),
+    (("steps", 1, "attainable"), None),
+    (("steps", 1, "attainable"), 1e999),
+    (("steps", 1, "ending"), "full"),
+    (("steps", 1, "ending"), "bored"),
+    (("steps", -1, "ending"), None),
+    (("steps", -1, "attainable"), -1.0),
+    (("steps", -1, "finished"), []),
+    (("steps", -1, "finished", 0, "node"), 0),
+    (("steps", -1, "finished", 0, "node"), 10**9),
+    (("steps", -1, "finished", 0, "node"), None),
+    (("steps", -1, "finished", 0, "score"), -1e300),
+    (("steps", -1, "finished", 1), {"node": 7, "score": -1e300}),
+    (("steps", 1, "kind"), "sample"),
+    ((*NODE, "id"), 1),
+    ((*NODE, "id"), 0.0),
+    ((*NODE, "id"), -1),
+    ((*NODE, "parent"), 0),
+    ((*NODE, "parent"), -1),
+    ((*NODE, "prob"), 1.5),
+    ((*NODE, "prob"), -0.5),
+    ((*NODE, "logprob"), 0.1),
+    ((*NODE, "logprob"), 1e999),
+    ((*NODE, "score"), -50.0),
+    ((*NODE, "score"), "0"),
+    ((*NODE, "fate"), "pruned"),
+    ((*NODE, "fate"), "finished"),
+    ((*NODE, "fate"), "lost"),
+    ((*NODE, "rule"), {"rule": "width", "value": 0.0, "threshold": 1.0}),
+    ((*NODE, "group"), -1),
+    ((*NODE, "group"), 0.5),
+    ((*NODE, "token", "id"), 24),
+    ((*LAST, "parent"), None),
+    ((*LAST, "parent"), 10**6),
+    ((*LAST, "id"), 0),
+    ((*LAST, "token", "id"), 3),
+    ((*CUT, "fate"), "kept"),
+    ((*CUT, "rule"), None),
+    ((*CUT, "rule", "value"), 1e999),
+    ((*CUT, "rule", "threshold"), None),
+    ((*CUT, "rule", "rule"), 7),
+    (("finish", "reason"), "cancelled"),
+    (("finish", "token_ids"), []),
+    (("finish", "token_ids"), [0]),
+    (("finish", "returned"), []),
+    ((*RETURNED, "token_ids"), []),
+    ((*RETURNED, "token_ids", 0), 3),
+    ((*RETURNED, "token_ids", -1), 3),
+    ((*RETURNED, "logprob"), -0.5),
+    ((*RETURNED, "logprob"), 0.5),
+    ((*RETURNED, "score"), -0.001),
+    ((*RETURNED, "score"), -99.0),
+    ((*RETURNED, "text"), "\ud800"),
+]
+
+
+@pytest.mark.parametrize(("path", "value"), WRONG_TREE, ids=lambda part: str(part)[:60])
+def test_one_wrong_value_of_a_search_is_refused(path: tuple[Any, ...], value: Any) -> None:
+    damaged = plain(tree())
+    place = damaged
+    for key in path[:-1]:
+        place = place[key]
+    was = place[path[-1]] if isinstance(place, list) else place.get(path[-1], ())
+    assert json.dumps(was) != json.dumps(value)
+    place[path[-1]] = value
+    text = json.dumps(damaged).replace("Infinity", "1e999")
+    assert refused(text).code == "trace_broken"
+
+
+def test_steps_of_a_search_that_do_not_follow_each_other_are_refused() -> None:
+    """A depth twice, one left out, a sampled token after a searched one, a search that was not stopped cut short."""
+    whole = plain(tree())
+    sampled, first, second, *rest = whole["steps"]
+    for steps in (
+        *([sampled, first, first, second, *rest], [sampled, second, *rest], [first, sampled, second, *rest]),
+        *([first, second, *rest], [sampled, first], [sampled], [], [sampled, *rest], [sampled, second, first, *rest]),
+    ):
+        assert refused(json.dumps({**whole, "steps": steps})).code == "trace_broken"
+
+
+def test_more_beams_than_there_may_be_are_refused() -> None:
+    """A file that claims thousands of open beams or held texts is turned away before they are compared."""
+    whole = plain(tree())
+    first = whole["steps"][1]
+    kept = first["nodes"][0]
+    many_kept = [{**kept, "id": number} for number in range(trace.MAX_BEAMS + 1)]
+    damaged = {**whole, "steps": [whole["steps"][0], {**first, "nodes": many_kept, "considered": 99}]}
+    assert "more beams" in str(refused(json.dumps(damaged)))
+    last = whole["steps"][-1]
+    held = [{"node": 7, "score": -1.0}] * (trace.MAX_BEAMS + 1)
+    assert "more beams" in str(
+        refused(json.dumps({**whole, "steps": [*whole["steps"][:-1], {**last, "finished": held}]}))
+    )
+    returned = whole["finish"]["returned"] * 50
+    returned.sort(key=lambda text: -text["score"])
+    assert "more texts" in str(refused(json.dumps({**whole, "finish": {**whole["finish"], "returned": returned}})))
+
+
 @pytest.mark.parametrize(
     ("draw", "field", "value"),
     [
         ("alias", "column", 2),
         ("alias", "column_count", 1),
         ("alias", "columns", []),
+        ("alias", "columns", [{"index": 1, "token": {"id": 3, "text": ""}, "threshold": 1.5, "alias": None}]),
         ("gumbel", "scores", []),
         ("gumbel", "count", 0),
         ("argmax", "gap", -1),
@@ -360,7 +518,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(item, (*path, key))
 
 
-PLAIN_RUNS = [plain(run(kind)) for kind in DRAWS]
+PLAIN_RUNS = [*(plain(run(kind)) for kind in DRAWS), plain(tree()), plain(tree(search="stochastic", sample_first=0))]
 PLACES = [list(places(value)) for value in PLAIN_RUNS]
 SCALARS = st.one_of(
     st.none(),
@@ -430,6 +588,6 @@ def test_damaged_bytes_are_refused_or_harmless(kind: str, data: st.DataObject) -
 
 
 @many
-@given(VALUES, st.sampled_from([Trace, SampleStep, Tokenization, Effects, Stage]))
+@given(VALUES, st.sampled_from([Trace, SampleStep, BeamStep, BeamNode, Tokenization, Effects, Stage]))
 def test_any_json_is_refused(value: Any, cls: type) -> None:
     refused(json.dumps(value), cls)

@@ -51,20 +51,27 @@ class Rule:
 
 RULES = (
     Rule(
-        "trace, codec and errors import the standard library only",
-        files=("decoding/trace.py", "decoding/codec.py", "decoding/errors.py"),
-        only=("decoding.errors", "decoding.trace"),
+        "what a recorded run is read and shown with imports the standard library only",
+        files=(
+            *("decoding/trace.py", "decoding/values.py", "decoding/codec.py", "decoding/consistency.py"),
+            *("decoding/errors.py", "decoding/report.py", "decoding/beam/paths.py"),
+        ),
+        only=("decoding.errors", "decoding.trace", "decoding.consistency"),
     ),
     Rule(
         "the maths imports torch only and is pure",
         files=(
             *("decoding/ranking.py", "decoding/processor_base.py"),
             *("decoding/processors.py", "decoding/processors/*.py", "decoding/samplers.py", "decoding/samplers/*.py"),
-            *("decoding/beam/pruning.py", "decoding/speculative/verification.py", "decoding/speculative/tree.py"),
+            *("decoding/beam/candidates.py", "decoding/beam/options.py", "decoding/beam/pruning.py"),
+            *("decoding/beam/select.py", "decoding/beam/stochastic.py"),
+            *("decoding/speculative/verification.py", "decoding/speculative/tree.py"),
         ),
         only=(
             *("torch", "decoding.errors", "decoding.trace", "decoding.ranking", "decoding.processor_base"),
-            *("decoding.processors", "decoding.speculative.tree"),
+            *("decoding.processors", "decoding.samplers", "decoding.speculative.tree"),
+            *("decoding.beam.candidates", "decoding.beam.options", "decoding.beam.paths", "decoding.beam.pruning"),
+            "decoding.beam.stochastic",
         ),
         pure=True,
     ),
@@ -108,7 +115,8 @@ RULES = (
         "figures import the trace, numpy and plotly only",
         files=("visualizations/figures/*.py",),
         only=(
-            *("decoding.trace", "decoding.experiments.values", "decoding.experiments.cost_values"),
+            *("decoding.trace", "decoding.values", "decoding.beam.paths"),
+            *("decoding.experiments.values", "decoding.experiments.cost_values"),
             *("numpy", "plotly", "visualizations.figures", "visualizations.text"),
         ),
     ),
@@ -256,7 +264,7 @@ def test_imports_go_one_way(rule: Rule) -> None:
 
 
 def test_package_fronts_import_nothing() -> None:
-    packages = ("decoding", "decoding/experiments", "visualizations", "visualizations/figures")
+    packages = ("decoding", "decoding/beam", "decoding/experiments", "visualizations", "visualizations/figures")
     for path in (f"{package}/__init__.py" for package in packages):
         assert not list(imports(path, read(path))), f"{path} must be a docstring only"
 
@@ -283,8 +291,9 @@ def test_a_recorded_trace_renders_without_torch() -> None:
     figures = [path for path in FILES if fnmatch(path, "visualizations/figures/*.py")]
     modules = [path[:-3].replace("/", ".").removesuffix(".__init__") for path in figures]
     heavy = ("gradio", "pandas", "torch", "transformers")
+    core = ["decoding.trace", "decoding.codec", "decoding.values", "decoding.report", "decoding.beam.paths"]
     program = (
-        f"import sys, {', '.join(['decoding.trace', 'decoding.codec', 'visualizations.text', *modules])}\n"
+        f"import sys, {', '.join([*core, 'visualizations.text', *modules])}\n"
         f"print(*sorted(set({heavy}) & set(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120)
@@ -308,7 +317,13 @@ BAD = [
     ("decoding/experiments/laws.py", "from decoding import observe"),
     ("decoding/experiments/tally.py", "import time"),
     ("visualizations/figures/cost.py", "from decoding.experiments import cost"),
+    ("decoding/consistency.py", "from decoding import codec"),
+    ("decoding/values.py", "import torch"),
+    ("decoding/report.py", "from decoding import api"),
+    ("decoding/beam/paths.py", "from decoding.beam.candidates import Candidates"),
     ("decoding/beam/pruning.py", "with open('x') as f:\n    pass"),
+    ("decoding/beam/select.py", "from decoding.beam.search import beam"),
+    ("decoding/beam/options.py", "from decoding import observe"),
     ("decoding/speculative/verification.py", "from .loop import run"),
     ("decoding/speculative/tree.py", "from decoding import observe"),
     ("decoding/sampling.py", "from decoding.models import huggingface"),
@@ -330,6 +345,8 @@ BAD = [
 ]
 GOOD = [
     ("decoding/codec.py", "import json\nfrom decoding import trace\nfrom . import errors"),
+    ("decoding/beam/pruning.py", "import torch\nfrom decoding.beam.candidates import Candidates"),
+    ("visualizations/figures/beam_tree.py", "from decoding.beam.paths import path"),
     (
         "decoding/processors.py",
         "import sys\nHUGE = sys.maxsize\nfrom torch import Tensor\nfrom decoding.errors import UserError",

@@ -15,6 +15,7 @@ from decoding.beam import options as rank
 from decoding.beam import select
 from decoding.beam.candidates import count_possible
 from decoding.beam.options import Option
+from decoding.beam.paths import normalised
 from decoding.beam.select import Choice, Ending
 from decoding.samplers import gumbel_noise
 from decoding.sampling import Uniforms
@@ -181,7 +182,7 @@ def _choice(options: Sequence[Option], group: Group, depth: int, search: Search)
         return select.choose_perturbed(options, held, search.width, search.ends, last)
 
     def rate(option: Option) -> float:
-        return select.normalised(option.logprob, depth, search.settings.length_penalty)
+        return normalised(option.logprob, depth, search.settings.length_penalty)
 
     return select.choose(options, held, search.width, search.ends, rate, last)
 
@@ -197,9 +198,8 @@ def _after(played: Round, depth: int, ids: dict[tuple[int, int], int], search: S
     new = [Hypothesis(ids[number, place], rating) for place, rating in choice.ratings.items()]
     finished = select.merged(played.group.finished[: choice.held], new)
     best = _attainable(going, depth, search)
-    early = "never" if search.settings.search == "stochastic" else search.settings.early_stopping
-    why = select.ending(depth == search.longest, best, finished, search.width, early)
-    return Group(going, finished, why)
+    early = search.settings.early_stopping
+    return Group(going, finished, select.ending(depth == search.longest, best, finished, search.width, early))
 
 
 def _attainable(beams: Sequence[Beam], depth: int, search: Search) -> float | None:

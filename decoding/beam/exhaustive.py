@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from decoding import observe
-from decoding.beam.select import normalised
+from decoding.beam.paths import normalised
 from decoding.errors import UserError
 from decoding.models.protocol import LanguageModel
 from decoding.trace import BeamNode, BeamStep, Returned

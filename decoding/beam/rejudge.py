@@ -17,6 +17,7 @@ import torch
 from decoding.beam import select
 from decoding.beam.candidates import Candidates
 from decoding.beam.options import Option
+from decoding.beam.paths import normalised
 from decoding.beam.pruning import PruningRule, prune
 from decoding.beam.select import Choice
 from decoding.settings import BeamSettings
@@ -118,7 +119,7 @@ def _local(node: BeamNode, parent: BeamNode | None) -> float:
 
 def _choose(options: Sequence[Option], held: Sequence[Hypothesis], depth: int, judge: _Judge) -> Choice:
     def rate(option: Option) -> float:
-        return select.normalised(option.logprob, depth, judge.settings.length_penalty)
+        return normalised(option.logprob, depth, judge.settings.length_penalty)
 
     scores = [text.score for text in held]
     return select.choose(options, scores, judge.settings.num_beams, judge.ends, rate, depth == judge.longest)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from decoding.beam.options import Option
+from decoding.beam.paths import normalised
 from decoding.trace import Cut, Fate, Hypothesis
 
 Ending = Literal["full", "hopeless", "length", "no_beams"]
@@ -27,11 +28,6 @@ class Choice:
     fates: tuple[tuple[Fate, Cut | None], ...]
     ratings: dict[int, float]
     held: int
-
-
-def normalised(logprob: float, length: int, length_penalty: float) -> float:
-    """logprob / length^length_penalty, length in tokens from the root; above 0 the penalty favours longer texts."""
-    return float(logprob / length**length_penalty)
 
 
 def choose(

@@ -65,6 +65,11 @@ class ToyModel:
         )
 
     @property
+    def table(self) -> Table:
+        """The table it is made of."""
+        return self._table
+
+    @property
     def info(self) -> ModelInfo:
         """Name and sizes."""
         return self._info

@@ -38,6 +38,28 @@ def _labels(page: object) -> list[str]:
     return page.locator(".lab-chip").evaluate_all("nodes => nodes.map(n => n.getAttribute('aria-label'))")  # type: ignore[attr-defined]
 
 
+def test_a_very_long_word_is_told_and_bounded(browse: Opener) -> None:
+    page = browse("")
+    run(page, "a" * 300)
+    settled(page)
+    page.locator(".lab-chip").first.click()
+    merges = page.locator(".lab-merges")
+    expect(merges).to_contain_text("300 bytes")
+    box = merges.bounding_box()
+    assert box and box["height"] < 400
+    assert len(merges.locator("h2").inner_text()) < 80
+
+
+def test_a_run_stays_after_a_reload_and_in_the_other_language(browse: Opener) -> None:
+    page = browse("")
+    run(page, "Grass is")
+    page.wait_for_url("**/?run=*&step=0")
+    page.get_by_role("link", name="中文").click()
+    page.wait_for_url("**/zh?run=*&step=0")
+    expect(page.locator(".lab-chip-text")).to_have_text(["G", "rass", "␣is"])
+    expect(page.locator(".lab-controls textarea").first).to_have_value("Grass is")
+
+
 def test_choosing_a_token_writes_it(browse: Opener) -> None:
     page = browse("")
     settled(page)

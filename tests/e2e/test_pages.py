@@ -92,6 +92,48 @@ def test_a_chinese_browser_starts_in_chinese(browse: Opener) -> None:
     expect(page.locator("h1")).to_have_text(Text("zh")("next_token.question"))
 
 
+@pytest.mark.parametrize(("slug", "lang"), EVERY)
+def test_a_page_names_itself_in_its_title(browse: Opener, slug: str, lang: str) -> None:
+    page = browse(PATHS[slug][lang])
+    expect(page).to_have_title(f"{Text(lang)(f'{slug}.nav')} · Decoding Lab")
+
+
+def test_the_language_chosen_last_is_that_of_the_first_page(browse: Opener, served: Served) -> None:
+    page = browse("", locale="zh-CN")
+    page.wait_for_url("**/zh")
+    page.get_by_role("link", name="EN").click()
+    page.locator("html[lang=en]").wait_for()
+    page.goto(served.url)
+    page.locator("html[lang=en]").wait_for()
+    page.goto(f"{served.url}/sampling")
+    page.get_by_role("link", name="中文").click()
+    page.wait_for_url("**/zh-sampling")
+    page.goto(f"{served.url}/effects")  # only the first page leads elsewhere
+    page.locator("html[lang=en]").wait_for()
+    page.goto(served.url)
+    page.wait_for_url("**/zh")
+
+
+@pytest.mark.parametrize("width", [901, 1000, 1100])
+def test_no_card_is_narrower_than_its_picture_needs(browse: Opener, width: int) -> None:
+    page = browse("sampling", width=width)
+    settled(page)
+    rooms = page.locator(".lab-figure").evaluate_all("divs => divs.map(div => div.clientWidth)")
+    assert min(rooms) >= 400
+
+
+@pytest.mark.parametrize("slug", ["sampling", "effects"])
+def test_a_name_with_a_hyphen_stays_on_one_line(browse: Opener, slug: str) -> None:
+    page = browse(PATHS[slug]["en"], width=390)
+    settled(page)
+    names = page.locator(".lab-whole")
+    assert names.count() > 0
+    lines = names.evaluate_all(
+        "spans => spans.filter(s => s.getClientRects().length).map(s => s.getClientRects().length)"
+    )
+    assert set(lines) == {1}
+
+
 @pytest.mark.parametrize("slug", list(PATHS))
 @pytest.mark.parametrize("dark", [False, True])
 def test_axe_finds_nothing_serious(browse: Opener, slug: str, dark: bool) -> None:

@@ -22,7 +22,7 @@ from visualizations.figures.beam_words import (
     reason,
     reason_lines,
 )
-from visualizations.figures.style import BODY, SMALL, View, number, short, text_px, visible
+from visualizations.figures.style import BODY, SMALL, View, cells, number, short, text_px, visible
 
 State = Literal["kept", "cut", "end", "open"]
 """It went on; it was cut; its text ended; nobody has judged it yet."""
@@ -214,7 +214,7 @@ def heading(scene: Scene, column: int) -> list[tuple[str, str]]:
     Not escaped.
     """
     view, step = scene.view, scene.tree.steps[column]
-    room = scene.grid.label + (scene.grid.curve - 6 if column < len(scene.grid.order) - 1 else TAIL)
+    room = scene.grid.label + (scene.grid.curve - 6 if column < len(scene.grid.order) - 1 else TAIL - 4)
     depth = view.text("tree.depth", depth=column + 1)
     shown = sum(i in scene.reached for i in scene.grid.order[column])
     total = max(step.considered, len(step.nodes))
@@ -223,7 +223,8 @@ def heading(scene: Scene, column: int) -> list[tuple[str, str]]:
     if column == scene.upto - 1 and not scene.verdict:
         return [(depth, "ink"), (fit(view.text("tree.open"), room), "soft"), *hidden][: 3 if shown < total else 2]
     whole = " · ".join([depth, *counts(step.nodes, view)])
-    first = (whole if label_px(whole) * 1.1 <= room else depth, "ink")  # bold is wider
+    bold = 1.1 if cells(whole) == len(whole) else 1.0  # Latin letters are wider in bold, Chinese ones are not
+    first = (whole if label_px(whole) * bold <= room else depth, "ink")
     lines = [cut_line(nodes, scene.unit, view) for nodes in by_rule(step.nodes)]
     cuts = [(first_fit(variants, room), "cut") for variants in lines]
     return [first, *cuts[: 2 - (shown < total)], *(hidden if shown < total else [])]

@@ -231,7 +231,8 @@ def _marks(found: Queue, marks: Sequence[Mark], at: Columns) -> list[base.Trace]
 def _words(found: Queue, at: Columns, above: float) -> list[base.Trace]:
     """What the bars and the numbers are, and how many candidates have no row."""
     view, y = found.view, -0.5 - (above - HEAD / 2) / ROW
-    points = [(0.0, y, literal(view.text("queue.bars_score" if found.unit == "score" else "queue.bars")))]
+    heads = [view.text(key) for key in ("queue.bars_score", "queue.bars")]
+    points = [(0.0, y, literal(first_fit(heads[found.unit != "score" :], at.bar)))]
     if found.others:
         words = view.text("queue.others", count=number(found.others))
         points.append((0.0, found.y(len(found.nodes) - 1) + 1, literal(words)))

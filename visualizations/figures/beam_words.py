@@ -21,6 +21,7 @@ from visualizations.figures.style import (
     number,
     percent_label,
     short,
+    text_px,
     visible,
 )
 
@@ -62,7 +63,7 @@ _EMS = {
 def label_px(text: str, size: int = SMALL) -> float:
     """Upper estimate of the width of words and numbers, px: as wide as the widest of the common sans fonts."""
     ems = sum(_EMS.get(c, 0.64) for c in text)
-    return size * (ems + 0.4 * max(0, cells(text) - len(text)))
+    return max(size * (ems + 0.4 * max(0, cells(text) - len(text))), text_px(text, size))
 
 
 def unit_of(tree: Family) -> Unit:
@@ -118,7 +119,8 @@ def written(cut: Cut, unit: Unit, digits: int | None = None) -> tuple[str, str, 
             if pair[0] != pair[1]:
                 break
     else:
-        more = apart(value, threshold) if digits is None else min(digits, apart(value, threshold))
+        needed = 2 if value == threshold else apart(value, threshold)
+        more = needed if digits is None else min(digits, needed)
         pair = decimal(value, more), decimal(threshold, more)
     return *pair, "≈" if pair[0] == pair[1] and sign in "<>" else sign
 
@@ -140,7 +142,9 @@ def reason(node: BeamNode, unit: Unit, view: View, room: float = math.inf) -> st
         value, threshold, sign = written(cut, unit, digits)
         return view.text("tree.cut", rule=name, value=value, relation=sign, threshold=threshold)
 
-    return first_fit([line(name, digits) for name, digits in _forms(cut, view)], room)
+    lines = [line(name, digits) for name, digits in _forms(cut, view)]
+    found = next((words for words in lines if label_px(words) <= room), "")
+    return found or fit(line(fit(rule_name(cut.rule, view, TIGHT), room - label_px(line("", 2))), 2), room)
 
 
 def reason_lines(node: BeamNode, unit: Unit, view: View, room: float) -> list[str]:
@@ -149,14 +153,14 @@ def reason_lines(node: BeamNode, unit: Unit, view: View, room: float) -> list[st
     whole = reason(node, unit, view)
     if cut is None or label_px(whole) <= room:
         return [whole]
-    lines = ["", ""]
     for name, digits in _forms(cut, view):
         value, threshold, sign = written(cut, unit, digits)
         lines = [f"✕ {value} {sign}", f"{name} {threshold}"]
         if max(map(label_px, lines)) <= room:
             return lines
-    name = fit(lines[1].removesuffix(f" {threshold}"), room - label_px(f" {threshold}"))
-    return [fit(lines[0], room), f"{name} {threshold}"]
+    value, threshold, sign = written(cut, unit, 2)
+    name = fit(rule_name(cut.rule, view, TIGHT), room - label_px(f" {threshold}"))
+    return [fit(f"✕ {value} {sign}", room), fit(f"{name} {threshold}", room)]
 
 
 def _forms(cut: Cut, view: View) -> list[tuple[str, int | None]]:

@@ -66,7 +66,7 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
             )
             prompt, template = controls.prompt_box(text, "")
             width = gr.Slider(1, 8, value=BEAMS, step=1, label=text("beam.beams"))
-            tokens = gr.Slider(1, 32, value=TOKENS, step=1, label=text("beam.tokens"))
+            tokens = gr.Slider(1, min(32, controls.most_new_tokens()), value=TOKENS, step=1, label=text("beam.tokens"))
             with gr.Accordion(text("beam.rules"), open=False):
                 rules = [knob.slider(text) for knob in KNOBS]
             with gr.Accordion(text("beam.ends"), open=False):
@@ -102,7 +102,7 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
     controls.wire_hint(page, asked, opened)
     gr.on([run.click, prompt.submit], _runner(lab, text), [*asked, *live, turn], viewer, **controls.TURN)
     viewer.measure(_comparer(lab, text), None, viewer, **controls.QUEUED)
-    model.change(_choose(lab), model, [prompt, table], queue=False, show_progress="hidden")
+    model.input(_choose(lab), model, [prompt, table], queue=False, show_progress="hidden")
     gr.on([box.change for box in live], None, live, None, js="(...given) => window.Lab.tune(given)")
 
 
@@ -165,7 +165,16 @@ def restored(lab: Lab, run: Run) -> list[Any]:
     early = "never" if made["early_stopping"] == "never" else str(made["early_stopping"]).lower()
     chance = [made["search"], *law, made["sample_first"], made["num_beam_groups"], made["diversity_penalty"]]
     live = [made["num_beams"], made["length_penalty"], early, *rules]
-    return [model, gr.skip(), prompt, template, made["max_new_tokens"], *chance, run.header.seed, *live]
+    table = gr.update(value=_lines(run), visible=True) if run.model else gr.skip()
+    return [model, table, prompt, template, made["max_new_tokens"], *chance, run.header.seed, *live]
+
+
+def _lines(run: Run) -> str:
+    """The visitor's own table, as it was typed or as it would be."""
+    from decoding.models.table_text import write_text
+    from decoding.models.toy import ToyModel
+
+    return write_text(run.model.table) if isinstance(run.model, ToyModel) else ""
 
 
 def _own(lines: str) -> LanguageModel:

@@ -17,7 +17,7 @@ from decoding.models.table import REST
 from decoding.trace import BeamNode, BeamStep
 from decoding.values import Contest, Exhausted
 from visualizations.figures import beam_code, beam_queue, beam_tree
-from visualizations.figures.beam_words import share
+from visualizations.figures.beam_words import joined, share
 from visualizations.figures.rows import EDGE, ROW
 from visualizations.figures.style import View, decimal, number, visible
 from visualizations.lab import Lab
@@ -135,7 +135,10 @@ class Pictures:
             zoom=ask.slider("zoom", 1, 1, 4),
             **common,
         )
-        said = beam_tree.tree_caption(judged.steps, at, joiner=joiner(run), **common)
+        words = path[:-1] if path and path[-1].token.id in run.header.model.end_ids else path
+        said = beam_tree.tree_caption(
+            judged.steps, at, joiner=joiner(run), best_text=joined(words, joiner(run)), **common
+        )
         ended = depth == len(judged.steps) and verdict
         more = [self._exact(judged), self._missed(judged, lost, best) if ended else ""]
         return view.panel({**said, "text": "\n".join(filter(None, [said["text"], *more]))}, figure)

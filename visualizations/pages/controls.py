@@ -146,10 +146,11 @@ def most_new_tokens() -> int:
 
 
 def restored(run: Run) -> list[Any]:
-    """The values of `processor_controls` that made this run."""
+    """The values of `processor_controls` that made this run; rules that were off stand where they usually do."""
     made = run.header.settings
     values: list[Any] = [made.get(knob.name, knob.off) for knob in KNOBS]
-    return [*values, json.dumps(list(dict.fromkeys((*made.get("order", ()), *NAMES))))]
+    applied = iter(made["order"])
+    return [*values, json.dumps([next(applied) if name in made["order"] else name for name in NAMES])]
 
 
 def wire_opened(lab: Lab, page: gr.Blocks, boxes: list[Any], values: Callable[[Run], list[Any]]) -> Any:

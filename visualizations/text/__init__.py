@@ -28,7 +28,7 @@ ABOUT_SETTINGS = frozenset({"out_of_range", "not_a_number", "unknown_choice"})
 
 
 _ONE = re.compile(
-    r"(?<![\w.,])1 (token|item|move|probe|step|merge|draw|column|race|operation|run|degree|beam|sentence|candidate)s\b"
+    r"(?<![\w.,])1 (token|item|move|probe|step|merge|draw|column|race|operation|run|degree|beam|sentence|candidate|other)s\b"
     r"(?P<of> of freedom)?(?P<verb> (?:are|were)\b)?"
 )
 """`1 tokens are`: numbers are filled in, so English agrees with them afterwards."""

@@ -31,7 +31,7 @@ BEAM: dict[str, tuple[str, str]] = {
     "tree.end_short": ("■ score {score}", "■ 得分 {score}"),
     "tree.end_score": ("score {score}", "得分 {score}"),
     "tree.folded": ("▸ {count} folded", "▸ 收起 {count} 个"),
-    "tree.lost": ("▴ best text lost here", "▴ 最佳文本在此丢失"),
+    "tree.lost": ("▴ best text lost here", "▴ 最佳序列在此丢失"),
     "tree.lost_short": ("▴ lost here", "▴ 在此丢失"),
     # Headings
     "tree.depth": ("depth {depth}", "深度 {depth}"),
@@ -54,8 +54,8 @@ BEAM: dict[str, tuple[str, str]] = {
     "tree.hover.group": ("group {group}", "第 {group} 组"),
     "tree.hover.kept": ("kept: it goes on", "保留：继续扩展"),
     "tree.hover.finished": (
-        "■ finished: its text ends here, score per length {score}",
-        "■ 完成：文本到此结束，长度归一得分 {score}",
+        "■ finished: its text ends here, score {score}",
+        "■ 完成：序列到此结束，得分 {score}",
     ),
     "tree.hover.cut": (
         "✕ cut by {rule}: {value} {relation} {threshold}",
@@ -81,8 +81,8 @@ BEAM: dict[str, tuple[str, str]] = {
         "The best is {text}, log-probability {logprob} nats, probability {prob}.",
         "排在最前的是{text}，对数概率 {logprob} 纳特，概率 {prob}。",
     ),
-    "queue.open": ("Nobody has been cut yet.", "还没有剪枝。"),
-    "queue.judged": ("{left}, {cut} are cut.", "{left}，{cut} 个被剪去。"),
+    "queue.open": ("Nothing has been cut yet.", "还没有剪枝。"),
+    "queue.judged": ("{left}, {cut} cut.", "{left}，{cut} 个被剪去。"),
     "queue.none": ("{left}; none is cut.", "{left}，没有剪去任何一个。"),
     "queue.perturbed": (
         "The order is that of the score, not of the probability.",
@@ -115,7 +115,7 @@ BEAM: dict[str, tuple[str, str]] = {
         "Depth {depth} · {count} candidates, not yet judged",
         "深度 {depth} · {count} 个候选，尚未裁决",
     ),
-    "tree.caption.judged": ("Depth {depth} · {left} of {count}", "深度 {depth} · {count} 个候选中{left}"),
+    "tree.caption.judged": ("Depth {depth} · of {count} candidates {left}", "深度 {depth} · {count} 个候选中{left}"),
     "tree.caption.counts": ("{count} candidates considered, {cut} cut.", "共考察 {count} 个候选，剪去 {cut} 个。"),
     "tree.caption.recorded": (
         "The {recorded} that came nearest are recorded.",
