@@ -65,7 +65,8 @@ def _template(text: Text, pages: Sequence[tuple[str, dict[Lang, str]]], current:
     home = pages[0][1][text.lang]
     title = escape(f"{text(f'{current}.nav')} · Decoding Lab")
     return (
-        f'<header class="lab-header" lang="{text.lang}" data-title="{title}"><a class="lab-brand" href="./{home}">Decoding Lab</a>'
+        f'<header class="lab-header" lang="{text.lang}" data-title="{title}">'
+        f'<a class="lab-brand" href="./{home}">Decoding Lab</a>'
         f'<nav aria-label="{escape(text("header.pages"))}">{links}</nav><div class="lab-tools"><span>{languages}</span>'
         f'<button type="button" class="lab-theme" aria-label="{theme}" title="{theme}">'
         f'<svg viewBox="0 0 16 16" width="17" height="17" aria-hidden="true">{_HALF_DISC}</svg></button></div></header>'

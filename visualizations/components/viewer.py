@@ -144,7 +144,8 @@ def _panel(panel: Panel, text: Text, controls: Sequence[Control]) -> str:
         f'{head}<section class="lab-panel" style="--span: {panel.span}" data-panel="{panel.name}"{folds}>'
         '<h2 class="lab-title"></h2>'
         f'<p class="lab-text"></p>{inside}<div class="lab-canvas">'
-        f'<div class="lab-figure" data-panel="{panel.name}" role="img"></div>{rows}<div class="lab-board"></div></div>{button}'
+        f'<div class="lab-figure" data-panel="{panel.name}" role="img"></div>{rows}<div class="lab-board"></div></div>'
+        f"{button}"
         f'<details class="lab-code" data-panel="{panel.name}"><summary>{escape(text("viewer.code"))}</summary>'
         f'<pre tabindex="0"></pre></details>{more}</section>'
     )
