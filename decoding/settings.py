@@ -129,11 +129,12 @@ def sample_settings(
 class BeamSettings:
     """Beam search: `num_beams` texts side by side; the pruning `rules` in the order applied.
 
-    `search`: `beam` takes the best candidates; `sample` draws twice as many without replacement and takes the
-    best of those; `stochastic` takes the draw itself. `sample_first` tokens are drawn one by one before the search
-    starts. `processors` shape the law of every beam. `top`: candidates recorded per beam and depth, beside those
-    the search took. `early_stopping`: end when `num_beams` texts are finished (True), or when no open beam can
-    become better than the worst of them, judged at its present length (False) or at its most favourable ("never").
+    `search`: `beam` takes the best candidates; `sample` draws without replacement, twice as many as there are
+    beams (more where a model has several end tokens), and takes the best of those; `stochastic` takes the draw
+    itself. `sample_first` tokens are drawn one by one before the search starts. `processors` shape the law of every
+    beam. `top`: candidates recorded per beam and depth, beside those the search took. `early_stopping`: end when
+    `num_beams` texts are finished (True), or when no open beam can become better than the worst of them, judged at
+    its present length (False) or at its most favourable ("never").
     `num_beam_groups` and `diversity_penalty` (nats): Vijayakumar et al. 2016, arXiv:1610.02424.
     """
 

@@ -17,7 +17,8 @@ from scipy.stats import chisquare
 
 from decoding import api
 from decoding.beam.candidates import count_possible, likeliest
-from decoding.beam.depth import advance, start
+from decoding.beam.depth import Search, advance, start
+from decoding.beam.options import by_draw
 from decoding.beam.paths import path
 from decoding.beam.results import results
 from decoding.beam.search import beam, law_of
@@ -415,8 +416,8 @@ def test_a_stochastic_search_cut_by_length_keeps_its_order() -> None:
     assert [n.fate for n in steps[0].nodes] == ["finished"] * 3
 
 
-FLAT = {
-    "": {"a": 0.27, "b": 0.23, "c": 0.21, "d": 0.17, ".": 0.12},
+UNEVEN = {
+    "": {"a": 0.42, "b": 0.2, "c": 0.17, "d": 0.13, ".": 0.08},
     "a": {"a": 0.36, "b": 0.33, ".": 0.31},
     "b": {".": 0.55, "d": 0.45},
     "c": {"a": 0.52, ".": 0.48},
@@ -450,19 +451,35 @@ def drawn_law(rows: Any, width: int, longest: int) -> dict[tuple[str, ...], floa
 @pytest.mark.parametrize("width", [1, 2])
 def test_a_drawn_beam_has_its_exact_law(width: int) -> None:
     """Twice as many drawn without replacement as there are beams, jointly by exp(logprob); then the best go on."""
-    model = toy(FLAT)
+    model = toy(UNEVEN)
     found: Counter[tuple[str, ...]] = Counter()
     for seed in range(RUNS):
         steps = searched(model, seed, num_beams=width, search="sample", max_new_tokens=3, top=1)
         found[tuple(text for text, _ in held(model, steps))] += 1
-    assert odds(found, drawn_law(FLAT, width, 3)) > FALSE_ALARM
+    assert odds(found, drawn_law(UNEVEN, width, 3)) > FALSE_ALARM
+
+
+def test_what_is_drawn_is_drawn_jointly_without_replacement() -> None:
+    """Three of the six extensions of two unequal beams, by exp(logprob): the law of the set, on 3000 draws."""
+    law = torch.tensor([[0.5, 0.3, 0.2, 0.0], [0.1, 0.0, 0.3, 0.6]], dtype=torch.float64).log()
+    sums = [math.log(0.35), math.log(0.15)]
+    probs = [0.35 * 0.5, 0.35 * 0.3, 0.35 * 0.2, 0.15 * 0.1, 0.15 * 0.3, 0.15 * 0.6]
+    places = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (1, 3)]
+    exact: dict[frozenset[tuple[int, int]], float] = defaultdict(float)
+    for order, prob in orders([p / math.fsum(probs) for p in probs], 3).items():
+        exact[frozenset(places[i] for i in order)] += prob
+    found: Counter[frozenset[tuple[int, int]]] = Counter()
+    for seed in range(3000):
+        options = by_draw(law, sums, 1, 3, (), Uniforms(seed).at(0, 6))
+        found[frozenset((o.parent, o.token) for o in options if o.cut is None)] += 1
+    assert odds(found, dict(exact)) > FALSE_ALARM
 
 
 def test_the_test_of_laws_can_fail() -> None:
-    """A search of another law, off by .13 at its first token, is told apart."""
-    wrong = drawn_law({**FLAT, "": {"a": 0.4, "b": 0.2, "c": 0.16, "d": 0.13, ".": 0.11}}, 1, 3)
+    """A search of another law, off by .12 at its first token, is told apart."""
+    wrong = drawn_law({**UNEVEN, "": {"a": 0.3, "b": 0.25, "c": 0.2, "d": 0.15, ".": 0.1}}, 1, 3)
     expected = Counter({key: round(RUNS * prob) for key, prob in wrong.items()})
-    assert odds(expected, drawn_law(FLAT, 1, 3)) < FALSE_ALARM
+    assert odds(expected, drawn_law(UNEVEN, 1, 3)) < FALSE_ALARM
 
 
 def test_what_was_not_drawn_is_named() -> None:
@@ -731,8 +748,6 @@ def test_a_vocabulary_smaller_than_the_beam_makes_no_copies() -> None:
 
 
 def test_float64_laws_stay_float64(lecture: Any) -> None:
-    from decoding.beam.depth import Search
-
     search = Search(beam_settings(num_beams=2), Uniforms(0), lecture.end_ids, lecture.token)
     law = law_of(logits_after(lecture, lecture.encode(""))[None], torch.zeros(1, 1), search.settings, 0)
     _, step = advance(law, start(search), 1, 0, search)

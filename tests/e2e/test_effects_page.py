@@ -40,6 +40,10 @@ def test_temperature_zero_is_one_token(browse: Opener) -> None:
     settled(page)
     expect(page.locator("[data-panel=law] .lab-text")).to_contain_text("100 %")
     expect(page.locator("[data-panel=entropy] .lab-text")).to_contain_text("0.00 bits")
+    for press in ("Draw 1,000", "Back to the exact bars"):
+        assert "✕ cut by temperature 0.00" in (page.locator("[data-panel=law] .lab-figure").text_content() or "")
+        page.get_by_role("button", name=press).click()
+        settled(page)
 
 
 def test_draw_a_thousand(browse: Opener) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -233,7 +234,8 @@ def _entropy(stages: tuple[Stage, ...]) -> float:
 def _law(made: _Made, point: tuple[float, float], draws: Any, at: View) -> dict[str, Any]:
     """The law at `point` (T, p); once drawn from, with how often each token came."""
     last = made.stages[-1]
-    before, rule = (made.stages[-2].result, rule_name(last, at)) if last.name == "top_p" else (None, "")
+    cuts = [pair for pair in pairwise(made.stages) if pair[1].kept_count < pair[0].kept_count]
+    before, rule = (cuts[-1][0].result, rule_name(cuts[-1][1], at)) if cuts else (None, "")
     if isinstance(draws, int) and draws > 0:
         import torch
 
