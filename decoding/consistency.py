@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from decoding.trace import (
@@ -17,6 +17,7 @@ from decoding.trace import (
     BeamNode,
     BeamStep,
     BinarySearchDraw,
+    Cut,
     DirectDraw,
     Finish,
     GumbelDraw,
@@ -26,6 +27,13 @@ from decoding.trace import (
     Trace,
 )
 
+CUTS = frozenset(
+    {
+        *("width", "late_end", "worse_finish", "not_drawn"),
+        *("relative_threshold", "absolute_threshold", "relative_local_threshold", "max_per_parent"),
+    }
+)
+"""What cuts a candidate of a beam search."""
 ROUNDING = 1e-6
 """How far probabilities that sum to 1 may be from it, and a log-probability above 0."""
 
@@ -43,13 +51,46 @@ def _trace_faults(value: Trace) -> Iterator[str]:
     ids += [node.token.id for step in searched for node in step.nodes]
     if max(ids, default=-1) >= value.header.model.vocab_size:
         yield "a token id is beyond the vocabulary"
+    if value.header.method == "beam":
+        yield from _search_settings_faults(value.header.settings)
     if searched:
+        if value.header.method != "beam":
+            yield "it has depths of a beam search, but header.method is not beam"
         yield from _tree_faults(searched)
         yield from _results_faults(drawn, searched, value.finish)
     elif drawn != value.finish.token_ids:
         yield "finish.token_ids are not the tokens of the steps"
     elif value.finish.returned:
         yield "finish.returned lists texts, but nothing was searched"
+
+
+def _search_settings_faults(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Which settings of a beam search are not there, or not what whoever shows it relies on."""
+    whole = {
+        "num_beams": (1, MAX_BEAMS),
+        "max_new_tokens": (1, None),
+        "sample_first": (0, None),
+        "num_beam_groups": (1, MAX_BEAMS),
+    }
+    for name, (low, high) in whole.items():
+        number = settings.get(name)
+        if type(number) is not int or number < low or (high is not None and number > high):
+            yield f"header.settings.{name} is not a whole number that a search can have"
+    if type(settings.get("length_penalty")) not in (int, float):
+        yield "header.settings.length_penalty is not a number"
+    if settings.get("early_stopping") not in (True, False, "never"):
+        yield "header.settings.early_stopping is not True, False or never"
+    if settings.get("search") not in ("beam", "sample", "stochastic"):
+        yield "header.settings.search is not a kind of beam search"
+    for name in ("order", "rule_order"):
+        listed = settings.get(name)
+        if not isinstance(listed, tuple) or not all(isinstance(each, str) and each in settings for each in listed):
+            yield f"header.settings.{name} does not list settings"
+
+
+def _cut_faults(cut: Cut) -> Iterator[str]:
+    if cut.rule not in CUTS:
+        yield "it names a rule that is unknown"
 
 
 def _tree_faults(steps: Sequence[BeamStep]) -> Iterator[str]:
@@ -189,6 +230,7 @@ CHECKS: dict[type, Callable[[Any], Iterator[str]]] = {
     GumbelDraw: _gumbel_faults,
     BeamStep: _beam_step_faults,
     BeamNode: _node_faults,
+    Cut: _cut_faults,
     Returned: _returned_faults,
     Finish: _finish_faults,
 }

@@ -71,8 +71,9 @@ class Histogram:
 class Contest:
     """One of several searches from the same prompt: `name`, its width and rules, the text it found.
 
-    `logprob`: nats, of the new tokens from where the search starts. `forwards`: of the model, whatever the batch.
-    `expanded`: beams whose extensions were computed, the root included. `considered`: those extensions.
+    `logprob`: nats, of the new tokens from where the search starts; `score`: that by length. `forwards`: of the
+    model, whatever the batch. `expanded`: beams whose extensions were computed, the root included. `considered`:
+    those extensions.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Contest:
     text: str
     token_ids: tuple[int, ...]
     logprob: float
+    score: float
     forwards: int
     expanded: int
     considered: int
@@ -88,10 +90,14 @@ class Contest:
 
 @dataclass(frozen=True, slots=True)
 class Exhausted:
-    """All texts of a small model counted: how many there are, and the best of them by score."""
+    """All texts of a small model counted: how many there are, and the best of them by score.
+
+    `left_out`: those with the word that stands for all words not named.
+    """
 
     texts: int
     best: Returned
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)

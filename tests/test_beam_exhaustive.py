@@ -11,7 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.beam.exhaustive import BATCH, Lost, exhaustive, where_lost
+from decoding.beam.exhaustive import BATCH, exhaustive
+from decoding.beam.paths import Lost, where_lost
 from decoding.beam.search import beam
 from decoding.errors import UserError
 from decoding.models.protocol import Output

@@ -68,7 +68,7 @@ def test_the_recorded_search_is_told_as_it_was(lab: Lab, lang: Any) -> None:
     assert "I like singing" in panels["tree"]["title"] and "0.096" in panels["tree"]["title"]
     rows = panels["compare"]["table"]["rows"]
     assert [row[1] for row in rows[:3]] == ["I like singing"] * 3
-    assert [row[4:] for row in rows[:2]] == [["3", "3"], ["3", "5"]]
+    assert [row[5:] for row in rows[:2]] == [["3", "3"], ["3", "5"]]
 
 
 def test_controls_as_recorded_change_nothing(lab: Lab) -> None:
@@ -130,7 +130,7 @@ def test_the_best_text_of_all_and_where_it_was_lost(lab: Lab) -> None:
 
 
 def test_what_comes_before_the_search_stands_at_the_root(lab: Lab) -> None:
-    assert root_of(lab.lesson("beam")) == "<start>"
+    assert root_of(lab.lesson("beam")) == "start"
     run = searched(lab, "toy:lecture", num_beams=2, sample_first=1)
     assert root_of(run).endswith(run.drawn[0][0].text) and run.moments == 4
 

@@ -591,3 +591,39 @@ def test_damaged_bytes_are_refused_or_harmless(kind: str, data: st.DataObject) -
 @given(VALUES, st.sampled_from([Trace, SampleStep, BeamStep, BeamNode, Tokenization, Effects, Stage]))
 def test_any_json_is_refused(value: Any, cls: type) -> None:
     refused(json.dumps(value), cls)
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (("settings",), {}),
+        (("settings", "num_beams"), 10**9),
+        (("settings", "num_beams"), "2"),
+        (("settings", "num_beams"), True),
+        (("settings", "length_penalty"), "a"),
+        (("settings", "early_stopping"), [1]),
+        (("settings", "search"), "other"),
+        (("settings", "rule_order"), ["__class__"]),
+        (("settings", "order"), "temperature"),
+        (("method",), "sample"),
+        (("method",), "greedy"),
+    ],
+    ids=str,
+)
+def test_a_search_whose_header_does_not_fit_is_refused(where: tuple[str, ...], value: Any) -> None:
+    model = api.load("toy:lecture")
+    plain = codec.to_plain(api.decode(model, "", api.beam_settings(num_beams=2, max_new_tokens=3)))
+    assert codec.loads(json.dumps(plain)).header.method == "beam"
+    place = plain["header"]
+    for name in where[:-1]:
+        place = place[name]
+    place[where[-1]] = value
+    assert "header" in str(refused(json.dumps(plain)))
+
+
+def test_a_rule_that_is_unknown_is_refused() -> None:
+    model = api.load("toy:lecture")
+    plain = codec.to_plain(api.decode(model, "", api.beam_settings(num_beams=2, max_new_tokens=3)))
+    node = next(node for step in plain["steps"] for node in step["nodes"] if node["fate"] == "pruned")
+    node["rule"]["rule"] = "<img src=x>"
+    assert "rule that is unknown" in str(refused(json.dumps(plain)))

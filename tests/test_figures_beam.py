@@ -17,7 +17,7 @@ import plotly.graph_objects as go
 import pytest
 
 from decoding.beam import pruning
-from decoding.trace import BeamNode, BeamStep, Cut
+from decoding.trace import BeamNode, BeamStep, Cut, Token
 from tests import beam_steps as made
 from visualizations.figures import beam_code, beam_edges, beam_layout, beam_queue, beam_tree, beam_words, style
 from visualizations.figures.style import View
@@ -382,10 +382,10 @@ def test_of_a_node_cut_anew_nothing_follows() -> None:
 
 def test_columns_wider_than_the_view_scroll() -> None:
     assert "width" not in drawn(DEEP, show="near")["layout"]
-    assert drawn(DEEP, show="near")["layout"]["meta"] == {"scroll": False}
+    assert drawn(DEEP, show="near")["layout"]["meta"]["scroll"] is False
     for figure in (drawn(LECTURE, PHONE), drawn(DEEP, PHONE), drawn(made.random(depth=12)), drawn(DEEP, zoom=2)):
         layout = figure["layout"]
-        assert layout["meta"] == {"scroll": True}
+        assert layout["meta"]["scroll"] is True
         assert layout["width"] > 330 and layout["xaxis"]["range"] == [0, layout["width"]]
     steps = sorted({x0 for x0, _, _, _ in boxes(drawn(DEEP, PHONE)).values()})
     assert len(steps) == 8 and min(b - a for a, b in itertools.pairwise(steps)) >= beam_layout.LEAST
@@ -805,16 +805,16 @@ def test_tiny_probabilities_are_said_as_such() -> None:
         for step in LECTURE
     )
     title = beam_tree.tree_caption(tiny, WIDE, best=made.best(tiny), joiner=" ")["title"].replace("\u00a0", " ")
-    assert title == "Best: “I like singing”, probability < 0.01 % (−42.34 nats)"
+    assert title == "Best: “I like singing”, probability <0.0001 (−42.34 nats)"
     text = said(beam_queue.queue_caption(tiny, WIDE, depth=1))
-    assert "The best is “I”, log-probability −40.92 nats, probability < 0.01 %." in text
+    assert "The best is “I”, log-probability −40.92 nats, probability <0.0001." in text
 
 
 def test_the_caption_of_the_queue() -> None:
     caption = beam_queue.queue_caption(LECTURE, WIDE, depth=2, joiner=" ")
     assert caption["title"] == "Depth 2 · 12 candidates in order"
     assert said(caption) == (
-        "2 beams propose their next tokens. The best is “I like”, log-probability −1.83 nats, probability 16.0 %. "
+        "2 beams propose their next tokens. The best is “I like”, log-probability −1.83 nats, probability 0.16. "
         "2 go on, 10 cut."
     )
     assert said(beam_queue.queue_caption(LECTURE, WIDE, depth=1)).startswith("One beam proposes its next tokens.")
@@ -844,7 +844,7 @@ def test_the_pseudo_code_is_the_corrected_one() -> None:
         assert [line.number for line in lines] == list(range(1, 17))
         missing = {line.text.strip(): line.comment for line in lines if line.missing}
         assert set(missing) == {"beams = new", "if sequence ends in END and rank <= width:"}
-        assert all(("was missing" if text is EN else "原来缺少") in comment for comment in missing.values())
+        assert all(("put right" if text is EN else "更正") in comment for comment in missing.values())
 
 
 def test_each_phase_lights_its_lines_and_all_phases_cover_the_loop() -> None:
@@ -857,3 +857,22 @@ def test_each_phase_lights_its_lines_and_all_phases_cover_the_loop() -> None:
     assert any("beams = new" in lines[n] for n in beam_code.lit("select"))
     assert any("finished.add" in lines[n] for n in beam_code.lit("finish"))
     assert any("break" in lines[n] for n in beam_code.lit("stop"))
+
+
+def test_no_text_is_empty() -> None:
+    """Plotly draws no node for an empty text, and loses another's when it redraws."""
+    figures = [
+        beam_queue.queue(LECTURE, view, depth=d, verdict=v) for view in (WIDE, PHONE) for d in (1, 3) for v in (0, 1)
+    ]
+    figures += [beam_tree.tree(LECTURE, WIDE, root="start", upto=d) for d in (1, 2, 3)]
+    texts = [
+        text for figure in figures for trace in figure["data"] if trace.get("mode") == "text" for text in trace["text"]
+    ]
+    assert texts and all(texts)
+
+
+def test_letters_of_several_bytes_are_read_across_tokens() -> None:
+    pieces = [b"\xf0\x9f", b"\x98\x8a", b"\xe5\xa5"]
+    tokens = [Token(i, f"⟨{data.hex(' ').upper()}⟩", data) for i, data in enumerate(pieces)]
+    assert style.running_text(tokens) == "😊⟨E5 A5⟩"
+    assert style.running_text([Token(0, "I"), Token(1, "like")], " ") == "I like"

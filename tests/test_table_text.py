@@ -29,6 +29,10 @@ def test_lines_are_rows() -> None:
     assert (found.name, found.end, found.max_words, found.default) == ("own", "<end>", 3, {"<end>": 1})
 
 
+def test_wide_signs_are_read_as_narrow_ones() -> None:
+    assert read_text("（start）：我 .5，你 .5\n我：在 1", "own").rows[("我",)] == {"在": 1}
+
+
 @pytest.mark.parametrize("name", toy.names())
 def test_every_table_that_comes_along_is_written_and_read_back(name: str) -> None:
     table = read(toy.TABLES / f"{name}.json")
@@ -59,6 +63,7 @@ def _plain(table: Table) -> object:
         ("(start): I 1\n(longest): few", "line 2"),
         ("(start): I 1\n(longest): 0", "max_words"),
         ("(start):", "(start)"),
+        ("b: a 1", "no line for the beginning"),
         ("x" * (MAX_CHARACTERS + 1), "20,000"),
     ],
 )

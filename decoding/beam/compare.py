@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from decoding.beam.exhaustive import exhaustive
+from decoding.beam.paths import normalised
 from decoding.beam.pruning import RelativeThreshold
 from decoding.beam.results import results
 from decoding.beam.search import beam
@@ -45,12 +46,17 @@ def contests(model: LanguageModel, prompt: Sequence[int], settings: BeamSettings
         ),
     }
     for name, entry in entries.items():
-        yield _contest(name, model, tuple(beam(model, prompt, entry, Uniforms(seed))), entry)
+        steps = tuple(beam(model, prompt, entry, Uniforms(seed)))
+        yield _contest(name, model, steps, entry, settings.length_penalty)
 
 
-def _contest(name: str, model: LanguageModel, steps: Sequence[Step], settings: BeamSettings) -> Contest:
+def _contest(
+    name: str, model: LanguageModel, steps: Sequence[Step], settings: BeamSettings, length_penalty: float
+) -> Contest:
+    """Of the texts that a search returns, the best by the score that all are compared by."""
     found = results(steps, settings)
-    best = max(found, key=lambda each: each.logprob) if name == "stochastic" else found[0]
+    scores = [normalised(each.logprob, len(each.token_ids), length_penalty) for each in found]
+    score, best = max(zip(scores, found, strict=True), key=lambda pair: pair[0])
     ids = best.token_ids
     text = model.decode(ids[:-1] if ids[-1] in model.end_ids else ids)
     depths = [step for step in steps if isinstance(step, BeamStep)]
@@ -58,7 +64,7 @@ def _contest(name: str, model: LanguageModel, steps: Sequence[Step], settings: B
     expanded = 1 + sum(node.fate == "kept" for step in depths[:-1] for node in step.nodes)
     width = settings.num_beams
     rules = {rule.name: float(next(iter(rule.params().values()))) for rule in settings.rules}
-    return Contest(name, width, rules, text, ids, best.logprob, len(depths), expanded, considered)
+    return Contest(name, width, rules, text, ids, best.logprob, score, len(depths), expanded, considered)
 
 
 def exhausted(model: LanguageModel, prompt: Sequence[int], settings: BeamSettings) -> Exhausted | None:
@@ -76,4 +82,4 @@ def exhausted(model: LanguageModel, prompt: Sequence[int], settings: BeamSetting
         return None
     rest = {id for text in found for id in text.token_ids if model.token(id).text == REST}
     texts = [text for text in found if not rest.intersection(text.token_ids)]
-    return Exhausted(len(texts), texts[0]) if texts else None
+    return Exhausted(len(texts), texts[0], len(found) - len(texts)) if texts else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import torch
 
@@ -11,7 +10,7 @@ from decoding import observe
 from decoding.beam.paths import normalised
 from decoding.errors import UserError
 from decoding.models.protocol import LanguageModel
-from decoding.trace import BeamNode, BeamStep, Returned
+from decoding.trace import Returned
 
 LIMIT = 100_000
 """Most texts enumerated."""
@@ -20,17 +19,6 @@ BATCH = 64
 
 Text = tuple[tuple[int, ...], float]
 """New tokens and their summed log-probability."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """Where a search left the way to a text: at `depth`, and `node` is the text's token there.
-
-    `node.rule` says why it was cut. `node` is None where that token was not recorded, or the search had ended.
-    """
-
-    depth: int
-    node: BeamNode | None
 
 
 @torch.inference_mode()
@@ -83,16 +71,3 @@ def _grown(
 def _text(model: LanguageModel, ids: Sequence[int]) -> str:
     """The joined text, end token left out."""
     return model.decode(ids[:-1] if ids[-1] in model.end_ids else ids)
-
-
-def where_lost(steps: Sequence[BeamStep], token_ids: Sequence[int]) -> Lost | None:
-    """Where a search with these steps lost a text, given as its tokens from the root; None where it kept it whole."""
-    parent: int | None = None
-    for depth, token in enumerate(token_ids, start=1):
-        step = next((step for step in steps if step.depth == depth), None)
-        nodes = step.nodes if step else ()
-        node = next((node for node in nodes if node.parent == parent and node.token.id == token), None)
-        if node is None or node.fate == "pruned":
-            return Lost(depth, node)
-        parent = node.id
-    return None

@@ -22,6 +22,8 @@ from decoding.models.table import REST, Table, parse
 END = "<end>"
 START_LINE, ELSE_LINE, LONGEST_LINE = "(start)", "(else)", "(longest)"
 MAX_CHARACTERS = 20_000
+NARROW = str.maketrans("：（），", ":(),")
+"""What a Chinese keyboard types for a colon, brackets and a comma."""
 
 
 def read_text(text: str, name: str) -> Table:
@@ -29,7 +31,7 @@ def read_text(text: str, name: str) -> Table:
     if len(text) > MAX_CHARACTERS:
         raise UserError("toy_too_large", path=name, limit=f"{MAX_CHARACTERS:,}", unit="characters")
     plain: dict[str, Any] = {"name": name, "end": END, "rows": {}}
-    for where, before, after in _lines(text):
+    for where, before, after in _lines(text.translate(NARROW)):
         if before == LONGEST_LINE:
             plain["max_words"] = _whole(after, where)
         elif before == ELSE_LINE:
@@ -40,6 +42,8 @@ def read_text(text: str, name: str) -> Table:
             plain["rows"][words] = _row(after, where)
     if not plain["rows"]:
         raise UserError("toy_broken", where="line 1", why="there is no line with words, such as (start): I .4, We .6")
+    if "" not in plain["rows"]:
+        raise UserError("toy_broken", where=START_LINE, why="there is no line for the beginning")
     return parse(plain, name)
 
 
@@ -69,7 +73,7 @@ def _lines(text: str) -> Iterator[tuple[str, str, str]]:
 def _row(after: str, where: str) -> dict[str, float]:
     """`like .4, love .6` as a row."""
     row: dict[str, float] = {}
-    for item in filter(None, (part.split() for part in after.replace("，", ",").split(","))):
+    for item in filter(None, (part.split() for part in after.split(","))):
         if len(item) != 2:
             raise UserError("toy_broken", where=where, why=f"{' '.join(item)!r} must be one word and its probability")
         word, prob = item

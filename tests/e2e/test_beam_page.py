@@ -121,3 +121,21 @@ def test_the_real_model_grows_a_tree(browse: Opener) -> None:
     expect(page.locator(f"{TREE} .lab-title")).to_contain_text("“that they")
     page.locator(".lab-measure").click()
     expect(page.locator(".lab-table tbody tr")).to_have_count(4)
+
+
+GIVEN_AND_DRAWN = """
+() => {
+  const figure = document.querySelector(".lab-panel[data-panel=queue] .lab-figure");
+  const given = figure.data.filter((trace) => trace.mode === "text").flatMap((trace) => trace.text);
+  return [given.length, figure.querySelectorAll(".scatterlayer .textpoint").length];
+}
+"""
+
+
+def test_every_number_of_the_queue_is_drawn_at_every_moment(browse: Opener) -> None:
+    page = browse("beam")
+    for key in ("Home", *["ArrowRight"] * 5, *["ArrowLeft"] * 3, "End"):
+        page.keyboard.press(key)
+        settled(page)
+        given, drawn = page.evaluate(GIVEN_AND_DRAWN)
+        assert given == drawn > 10, key

@@ -52,6 +52,9 @@ window.Lab = (() => {
       await Plotly.react(div, figure.data, figure.layout, config);
     }
     div.labKey = key;
+    const { scroll, focus } = figure.layout.meta || {};
+    if (scroll && focus !== div.labFocus) div.parentElement.scrollLeft = focus - div.clientWidth / 2;
+    div.labFocus = focus;
     if (onPick && !div.labPick) {
       div.on("plotly_click", (event) => {
         const id = event.points?.map((point) => point.customdata).find((data) => data !== undefined && data !== null);

@@ -75,7 +75,14 @@ def texts(
     size: int = BODY,
     mono: bool = False,
 ) -> Trace:
-    """Text drawn at (x, y, text); `position` says where it stands from that point."""
+    """Text drawn at (x, y, text); `position` says where it stands from that point.
+
+    A point without words is left out: Plotly draws no node for it, and then loses another's when it redraws.
+    """
+    said = [bool(text) for _, _, text in points]
+    if isinstance(color, list):
+        color = [each for each, kept in zip(color, said, strict=True) if kept]
+    points = [point for point, kept in zip(points, said, strict=True) if kept]
     return {
         "type": "scatter",
         "mode": "text",

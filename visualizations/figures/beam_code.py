@@ -36,7 +36,7 @@ _LINES: tuple[tuple[str, str, bool], ...] = (
     ("    for rank, (sequence, score) in queue.best_first():", "pseudo.select", False),
     ("        if sequence ends in END and rank <= width:", "pseudo.end", True),
     ("            finished.add(sequence, score / length ^ penalty)", "pseudo.finish", False),
-    ("        else if sequence does not end in END and len(new) < width:", "", False),
+    ("        elif it goes on and len(new) < width:", "", False),
     ("            new.add(sequence, score)", "pseudo.keep", False),
     ("    beams = new", "pseudo.assign", True),
     ("    if no beam can still beat finished: break", "pseudo.stop", False),

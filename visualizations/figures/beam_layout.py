@@ -177,9 +177,9 @@ def grid(
     `root`: px that the root's label takes at most. `reason`: px of a whole reason in one line.
     """
     crowded = max((len(column) for column in order), default=0) > CROWD
-    pitch = (view.width * max(1.0, zoom) - root - TAIL) / max(1, len(order))
+    pitch = (view.width - root - TAIL) / max(1, len(order))
     scroll = zoom > 1 or pitch < LEAST
-    pitch = pitch if pitch >= LEAST else ROOMY
+    pitch = (pitch if pitch >= LEAST else ROOMY) * max(1.0, zoom)
     curve = min(110.0, max(38.0, pitch * 0.3))
     label = pitch - curve
     mode: Mode = "dense" if crowded else "three"

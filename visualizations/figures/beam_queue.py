@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from decoding.trace import BeamNode, BeamStep
 from visualizations.figures import base, rows
@@ -24,6 +24,7 @@ from visualizations.figures.beam_words import (
     label_px,
     reason,
     rule_name,
+    share,
     tail,
     unit_of,
 )
@@ -38,7 +39,6 @@ from visualizations.figures.style import (
     literal,
     mix,
     number,
-    percent,
     short,
     visible,
 )
@@ -92,7 +92,15 @@ def _queue(steps: Sequence[BeamStep], view: View, depth: int, verdict: bool, joi
     return Queue(tree, step, nodes, unit_of(tree), line, verdict, joiner, view)
 
 
-def queue(steps: Sequence[BeamStep], view: View, *, depth: int, verdict: bool = True, joiner: str = "") -> Figure:
+def queue(
+    steps: Sequence[BeamStep],
+    view: View,
+    *,
+    depth: int,
+    verdict: bool = True,
+    joiner: str = "",
+    unit: Unit | None = None,
+) -> Figure:
     """Rows for the candidates of `depth` (from 1), best first: the text so far and the token, its bar, its number.
 
     A bar is as long as the candidate is probable beside the best one. Where `verdict`, the cut line stands below the
@@ -100,6 +108,7 @@ def queue(steps: Sequence[BeamStep], view: View, *, depth: int, verdict: bool = 
     gives its node's id.
     """
     found = _queue(steps, view, depth, verdict, joiner)
+    found = replace(found, unit=unit or found.unit)
     limit = 10 if view.narrow else 18 if view.width < 560 else 28
     label = (limit + 1) * BODY * 0.61 + 8
     at = Columns(label, AMOUNT, max(60.0, view.width - label - AMOUNT), 1.0)
@@ -188,7 +197,9 @@ def _cut(found: Queue, at: Columns) -> list[base.Trace]:
     view = found.view
     if found.line is None:
         return [base.lines([], view.color("ink"), 1.2), base.texts([], view.color("ink"), size=SMALL)]
-    lines = cut_line(next(iter(by_rule(found.step.nodes))), found.unit, view)
+    first = next(node for node in found.nodes if node.fate == "pruned")  # the cut that stands at the line
+    same = next((nodes for nodes in by_rule(found.step.nodes) if first in nodes), [first])
+    lines = cut_line(same, found.unit, view)
     start = " · ".join(counts(found.step.nodes, view))
     room = (at.high - at.low) / at.unit - 12
     words = first_fit([f"▲ {start}   ▼ {line.removeprefix('✕ ')}" for line in lines] + [f"▲ {start}"], room)
@@ -255,7 +266,7 @@ def queue_caption(
     values = {
         "text": in_quotes(joined(best, joiner)),
         "logprob": decimal(best[-1].logprob),
-        "prob": percent(chance(best[-1])),
+        "prob": share(chance(best[-1])),
     }
     parts = [
         text("queue.from_one" if parents == 1 else "queue.from", beams=number(parents)),

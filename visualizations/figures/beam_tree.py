@@ -28,7 +28,7 @@ from visualizations.figures.beam_words import (
     unit_of,
     written,
 )
-from visualizations.figures.style import BODY, SMALL, Figure, View, cells, decimal, literal, number, percent, visible
+from visualizations.figures.style import BODY, SMALL, Figure, View, cells, decimal, literal, number, visible
 from visualizations.figures.words import Caption, caption, list_of
 
 REASON: dict[Unit, float] = {
@@ -101,7 +101,8 @@ def tree(
     frame = base.layout(view, high, xaxis=base.axis(0, width), yaxis=base.axis(high, 0))
     if scroll:
         frame.update(width=width, autosize=False)
-    return base.figure(data, frame, scroll=scroll)
+    focus = round(scene.grid.x(max(0, scene.upto - 1)))
+    return base.figure(data, frame, scroll=scroll, focus=focus)
 
 
 def _grid(
@@ -247,7 +248,7 @@ def _found(node: BeamNode, words: str, unit: Unit, view: View, lost: bool) -> st
     """The best text, and its probability; `lost`: a better one was cut."""
     prob = share(chance(node))
     if unit != "prob":
-        values = {"logprob": decimal(node.logprob), "prob": percent(chance(node))}
+        values = {"logprob": decimal(node.logprob), "prob": share(chance(node))}
         prob = view.text("tree.caption.both", **values)
     return view.text("tree.caption.found" if lost else "tree.caption.best", text=words, prob=prob)
 

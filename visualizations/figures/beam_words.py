@@ -20,6 +20,7 @@ from visualizations.figures.style import (
     literal,
     number,
     percent_label,
+    running_text,
     short,
     text_px,
     visible,
@@ -40,6 +41,7 @@ RULES: dict[str, tuple[str, str, str]] = {
     "late_end": ("tree.rule.late", "tree.rule.late_tight", "tree.rule.late_long"),
     "worse_finish": ("tree.rule.worse", "tree.rule.worse_tight", "tree.rule.worse_long"),
     "not_drawn": ("tree.rule.draw", "tree.rule.draw_tight", "tree.rule.draw_long"),
+    "notes_relative": ("tree.rule.notes", "tree.rule.notes", "tree.rule.notes_long"),
 }
 """The rules' names: in a label, in a label without room, in a sentence; another rule goes by its own name."""
 LABEL, TIGHT, LONG = 0, 1, 2
@@ -269,7 +271,7 @@ def hover(tree: Family, node: BeamNode, view: View, judged: bool = True) -> str:
 
 def joined(nodes: Sequence[BeamNode], joiner: str = "") -> str:
     """The text that these tokens make; `joiner` stands between words of a table."""
-    return joiner.join(node.token.text for node in nodes)
+    return running_text([node.token for node in nodes], joiner)
 
 
 def in_quotes(text: str, limit: int = 48) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from decoding.trace import Token
 
 Theme = Literal["light", "dark"]
 
@@ -113,6 +116,20 @@ def short(text: str, limit: int) -> str:
 def token_label(text: str, limit: int = 16) -> str:
     """A token's text for a label: visible, cut to `limit` columns, safe."""
     return literal(short(visible(text) or "⟨⟩", limit))
+
+
+def _as_hex(error: UnicodeError) -> tuple[str, int]:
+    """Bytes that are no character, as ⟨F0 9F⟩."""
+    assert isinstance(error, UnicodeDecodeError)
+    return f"⟨{error.object[error.start : error.end].hex(' ').upper()}⟩", error.end
+
+
+codecs.register_error("shown as hex", _as_hex)
+
+
+def running_text(tokens: Sequence[Token], joiner: str = "") -> str:
+    """The text that these tokens make; only bytes that stay half a character are shown as bytes."""
+    return joiner.encode().join(token.bytes for token in tokens).decode(errors="shown as hex")
 
 
 def quoted(text: str) -> str:

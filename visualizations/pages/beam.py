@@ -87,7 +87,7 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
                 view.dumps(view.shown(lab, text, lesson, step=lesson.moments - 1)),
                 text=text,
                 panels=PANELS,
-                parts=("player", "quiz"),
+                parts=("player", "joined", "quiz"),
                 address="reopen",
                 controls=(
                     ViewChoice("show", text("beam.show"), _shows(text), "near", panel="tree"),

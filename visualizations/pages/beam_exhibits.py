@@ -141,7 +141,7 @@ def _absolute(lab: Lab, ask: Ask, text: Text, steps: Sequence[BeamStep], nats: f
     run, at = lab.lesson(beam.LESSON), ask.view("absolute", text)
     judged = _judged(lab, steps, absolute_threshold=nats)
     depth = min(DEPTH, len(judged.steps))
-    figure = beam_queue.queue(judged.steps, at, depth=depth, joiner=joiner(run))
+    figure = beam_queue.queue(judged.steps, at, depth=depth, joiner=joiner(run), unit="nats")
     best = judged.steps[depth - 1].nodes[0].logprob
     said = text(
         "corrections.absolute_now",

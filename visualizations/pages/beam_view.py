@@ -19,7 +19,7 @@ from decoding.values import Contest, Exhausted
 from visualizations.figures import beam_code, beam_queue, beam_tree
 from visualizations.figures.beam_words import joined, share
 from visualizations.figures.rows import EDGE, ROW
-from visualizations.figures.style import View, decimal, number, visible
+from visualizations.figures.style import View, decimal, number, running_text, visible
 from visualizations.lab import Lab
 from visualizations.pages import view
 from visualizations.pages.view import Ask
@@ -140,7 +140,7 @@ class Pictures:
             judged.steps, at, joiner=joiner(run), best_text=joined(words, joiner(run)), **common
         )
         ended = depth == len(judged.steps) and verdict
-        more = [self._exact(judged), self._missed(judged, lost, best) if ended else ""]
+        more = [self._exact(judged), self._missed(judged, path, lost, best) if ended else ""]
         return view.panel({**said, "text": "\n".join(filter(None, [said["text"], *more]))}, figure)
 
     def _exact(self, judged: Judged) -> str:
@@ -149,14 +149,24 @@ class Pictures:
             return self._text("beam.stale")
         return "" if judged.until is None else self._text("beam.until", depth=judged.until)
 
-    def _missed(self, judged: Judged, lost: Lost | None, found: Exhausted | None) -> str:
+    def _missed(self, judged: Judged, path: Sequence[BeamNode], lost: Lost | None, found: Exhausted | None) -> str:
         """Whether the best of all texts was found, and where it was lost."""
         if found is None or judged.until is not None or judged.settings["search"] != "beam":
             return ""
-        values = {"count": number(found.texts), "text": found.best.text, "prob": share(math.exp(found.best.logprob))}
+        values = {
+            "count": number(found.texts),
+            "text": found.best.text,
+            "prob": share(math.exp(found.best.logprob)),
+            "score": decimal(found.best.score),
+        }
+        if any(node.token.text == REST for node in path):
+            return self._text("beam.rest_note")
         if lost is None:
-            return self._text("beam.best_found", **values)
-        return self._text("beam.best_lost", width=judged.settings["num_beams"], **values)
+            said = self._text("beam.best_found", **values)
+        else:
+            said = self._text("beam.best_lost", width=judged.settings["num_beams"], **values)
+        left_out = self._text("beam.left_out", count=number(found.left_out)) if found.left_out else ""
+        return f"{said} {left_out}".rstrip()
 
     def _queue(self, ask: Ask, run: Run, judged: Judged, depth: int, verdict: bool) -> dict[str, Any]:
         at = ask.view("queue", self._text)
@@ -169,33 +179,41 @@ class Pictures:
         if verdict and judged.steps[depth - 1].ending is not None:
             phases.append("stop")
         lit = sorted({number for phase in phases for number in beam_code.lit(phase)})
-        return listing(self._text, ask.view("pseudo", self._text), lit)
+        made = listing(self._text, ask.view("pseudo", self._text), lit)
+        if judged.settings["search"] != "beam" or judged.settings["num_beam_groups"] > 1:
+            made["text"] += "\n" + self._text("beam.pseudo_other")
+        return made
 
     def _compare(self, run: Run) -> dict[str, Any]:
         """What other searches found from the same prompt, once somebody asked for it."""
         text = self._text
         compared = run.comparison
-        said = text("beam.compare_text")
+        said = text("beam.compare_text", penalty=f"{run.header.settings['length_penalty']:g}")
         if compared and any(REST in contest.text.split() for contest in compared.contests):
             said = f"{said}\n{text('beam.rest_note')}"
         if compared is None:
             return {"title": text("beam.compare_title"), "text": said, "table": None}
-        head = [text(f"beam.column_{name}") for name in ("search", "text", "logprob", "prob", "forwards", "expanded")]
+        head = [
+            text(f"beam.column_{name}")
+            for name in ("search", "text", "logprob", "prob", "score", "forwards", "expanded")
+        ]
         rows = [self._row(contest, run) for contest in compared.contests]
         return {"title": text("beam.compare_title"), "text": said, "table": {"head": head, "rows": rows}}
 
     def _row(self, contest: Contest, run: Run) -> list[str]:
         text = self._text
         rules = ", ".join(f"{text('processor.' + name)} {value:g}" for name, value in contest.rules.items())
-        name = text(f"beam.contest_{contest.name}", width=contest.num_beams, rules=rules)
+        own = contest.name != "rules" or run.header.settings["rule_order"]
+        name = text(f"beam.contest_{contest.name if own else 'example'}", width=contest.num_beams, rules=rules)
         logprob, prob = decimal(contest.logprob), share(math.exp(contest.logprob))
-        return [name, contest.text, logprob, prob, number(contest.forwards), number(contest.expanded)]
+        counts = number(contest.forwards), number(contest.expanded)
+        return [name, contest.text, logprob, prob, decimal(contest.score), *counts]
 
 
 def listing(text: Text, at: View, lit: Sequence[int]) -> dict[str, Any]:
     """The pseudo-code as a panel; `lit`: the numbers of the lines at work."""
     lines = [{"code": line.text, "note": line.comment, "missing": line.missing} for line in beam_code.code(at)]
-    said = {"title": text("beam.pseudo"), "text": text("beam.pseudo_text")}
+    said = {"title": text("beam.pseudo"), "text": text("beam.pseudo_text" if lit else "beam.pseudo_still")}
     return {**said, "listing": {"lines": lines, "lit": list(lit)}}
 
 
@@ -206,10 +224,11 @@ def verdict_known(lost: Lost | None, depth: int, verdict: bool) -> bool:
 
 def root_of(run: Run) -> str:
     """The end of what comes before the search: the prompt and the tokens sampled first."""
-    tokens = [*run.header.prompt.tokens, *(token for token, _, _ in run.drawn)]
-    if len(tokens) == 1 and run.header.model.name.startswith("toy:"):
-        return tokens[0].text
-    whole = joiner(run).join(token.text for token in tokens)
+    toy = run.header.model.name.startswith("toy:")
+    tokens = [*run.header.prompt.tokens[toy:], *(token for token, _, _ in run.drawn)]  # a table's first says only start
+    if not tokens:
+        return "start"
+    whole = running_text(tokens, joiner(run))
     return whole if len(whole) <= ROOT_SHOWN else "…" + whole[-ROOT_SHOWN:]
 
 

@@ -19,11 +19,20 @@ Lang = Literal["en", "zh"]
 LANGS: tuple[Lang, ...] = ("en", "zh")
 
 STRINGS: dict[str, tuple[str, str]] = {**BEAM, **BEAM_PAGE, **FIGURES, **LAB, **PAGES, **QUIZ}
-CONTROLS = {"max_new_tokens": "controls.new_tokens"}
+CONTROLS = {
+    "max_new_tokens": "controls.new_tokens",
+    "num_beams": "beam.beams",
+    "sample_first": "beam.first",
+    "num_beam_groups": "beam.groups",
+    "diversity_penalty": "beam.diversity",
+    "length_penalty": "beam.penalty",
+}
 """A setting whose control has another name -> the key of that control's label."""
+NEEDED = {"num_beam_groups": "beam.groups", "search": "beam.search"}
+"""Settings that another one needs -> the keys of their controls' labels."""
 EMPTY = ("empty", "空的")
 """What a field holds where nothing was typed."""
-ABOUT_SETTINGS = frozenset({"out_of_range", "not_a_number", "unknown_choice"})
+ABOUT_SETTINGS = frozenset({"out_of_range", "not_a_number", "unknown_choice", "option_unused"})
 """Mistakes whose `name` is a setting's."""
 
 
@@ -69,6 +78,9 @@ class Text:
             named["name"] = f"“{label}”"
             if "limit" in named:
                 named["limit"] = str(named["limit"]).replace(name, label)
+        if "needs" in named:
+            for setting, key in NEEDED.items():
+                named["needs"] = str(named["needs"]).replace(setting, STRINGS[key][self._column])
         if named.get("value") == "None":  # a field that was left empty
             named["value"] = EMPTY[self._column]
         return named

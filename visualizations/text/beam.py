@@ -15,15 +15,17 @@ BEAM: dict[str, tuple[str, str]] = {
     "tree.rule.local_long": ("the relative local threshold", "相对局部阈值"),
     "tree.rule.parent": ("per parent", "每束"),
     "tree.rule.parent_long": ("the limit per parent", "每束的上限"),
-    "tree.rule.late": ("late end", "结束太晚"),
-    "tree.rule.late_tight": ("late", "太晚"),
-    "tree.rule.late_long": ("its rank, too low for an end", "名次（排得太低，不能算完成）"),
+    "tree.rule.late": ("late end", "名次不够"),
+    "tree.rule.late_tight": ("late", "名次"),
+    "tree.rule.late_long": ("its rank, too low for an end", "名次：排在束宽之外的结束不算完成"),
     "tree.rule.worse": ("worse end", "不如已有"),
     "tree.rule.worse_tight": ("worse", "不如"),
-    "tree.rule.worse_long": ("the finished texts, which score higher", "得分更高的已完成序列"),
+    "tree.rule.worse_long": ("the finished texts, which score higher", "已完成的文本（它们得分更高）"),
+    "tree.rule.notes": ("notes", "讲义"),
+    "tree.rule.notes_long": ("the formula of the notes", "讲义的公式"),
     "tree.rule.draw": ("not drawn", "未抽中"),
     "tree.rule.draw_tight": ("draw", "未抽"),
-    "tree.rule.draw_long": ("the draw", "抽样"),
+    "tree.rule.draw_long": ("the draw", "抽取"),
     # Labels
     "tree.cut": ("✕ {rule}: {value} {relation} {threshold}", "✕ {rule}：{value} {relation} {threshold}"),
     "tree.cut_plain": ("✕ cut", "✕ 剪去"),
@@ -31,10 +33,10 @@ BEAM: dict[str, tuple[str, str]] = {
     "tree.end_short": ("■ score {score}", "■ 得分 {score}"),
     "tree.end_score": ("score {score}", "得分 {score}"),
     "tree.folded": ("▸ {count} folded", "▸ 收起 {count} 个"),
-    "tree.lost": ("▴ best text lost here", "▴ 最佳序列在此丢失"),
+    "tree.lost": ("▴ best text lost here", "▴ 最佳文本在此丢失"),
     "tree.lost_short": ("▴ lost here", "▴ 在此丢失"),
     # Headings
-    "tree.depth": ("depth {depth}", "深度 {depth}"),
+    "tree.depth": ("depth {depth}", "第 {depth} 层"),
     "tree.on": ("{count} go on", "{count} 个继续"),
     "tree.on_one": ("{count} goes on", "{count} 个继续"),
     "tree.ends": ("{count} end", "{count} 个完成"),
@@ -48,14 +50,14 @@ BEAM: dict[str, tuple[str, str]] = {
     # Hover
     "tree.hover.node": (
         "own probability: {own}<br>whole text: {logprob} nats, {prob}<br>rank {rank} of {total} at depth {depth}",
-        "本词元的概率：{own}<br>整个序列：{logprob} 纳特，{prob}<br>深度 {depth} 的 {total} 个中排第 {rank}",
+        "本词元的概率：{own}<br>整个文本：{logprob} 纳特，{prob}<br>第 {depth} 层的 {total} 个中排第 {rank}",
     ),
     "tree.hover.score": ("ranked by score {score}", "按得分 {score} 排名"),
     "tree.hover.group": ("group {group}", "第 {group} 组"),
     "tree.hover.kept": ("kept: it goes on", "保留：继续扩展"),
     "tree.hover.finished": (
         "■ finished: its text ends here, score {score}",
-        "■ 完成：序列到此结束，得分 {score}",
+        "■ 完成：文本到此结束，得分 {score}",
     ),
     "tree.hover.cut": (
         "✕ cut by {rule}: {value} {relation} {threshold}",
@@ -74,7 +76,7 @@ BEAM: dict[str, tuple[str, str]] = {
     "queue.prob": ("prob.", "概率"),
     "queue.nats": ("nats", "纳特"),
     "queue.score": ("score", "得分"),
-    "queue.title": ("Depth {depth} · {count} candidates in order", "深度 {depth} · {count} 个候选排成一队"),
+    "queue.title": ("Depth {depth} · {count} candidates in order", "第 {depth} 层 · {count} 个候选，按得分排队"),
     "queue.from": ("{beams} beams propose their next tokens.", "{beams} 个束各自提出下一个词元。"),
     "queue.from_one": ("One beam proposes its next tokens.", "一个束提出下一个词元。"),
     "queue.best": (
@@ -96,14 +98,14 @@ BEAM: dict[str, tuple[str, str]] = {
     "pseudo.prune": ("the thresholds; the best one stays", "按阈值剪枝，最好的一个总会留下"),
     "pseudo.select": ("best first, rank from 1", "从好到差，名次从 1 起"),
     "pseudo.end": (
-        "was missing: a finished text leaves the beam; else copies of it at −∞ fill the beam",
-        "原来缺少：完成的序列离开束，否则它的 −∞ 副本会占满束",
+        "put right: a finished text leaves the beam; else copies of it at −∞ fill the beam",
+        "更正：完成的文本离开束，否则它的 −∞ 副本会占满束",
     ),
     "pseudo.finish": ("set aside with its score, never expanded", "记下得分放到一边，不再扩展"),
     "pseudo.keep": ("the width best go on", "最好的 width 个继续"),
     "pseudo.assign": (
-        "was missing: without it every depth starts from the first beams",
-        "原来缺少：没有这一行，每一层都从最初的束开始",
+        "put right: without it every depth starts from the first beams",
+        "更正：没有这一行，每一层都从最初的束开始",
     ),
     "pseudo.stop": ("the search may end early", "可以提前结束"),
     "pseudo.answer": ("by score per length", "按长度归一的得分选出"),
@@ -113,9 +115,9 @@ BEAM: dict[str, tuple[str, str]] = {
     "tree.caption.both": ("{prob} ({logprob} nats)", "{prob}（{logprob} 纳特）"),
     "tree.caption.open": (
         "Depth {depth} · {count} candidates, not yet judged",
-        "深度 {depth} · {count} 个候选，尚未裁决",
+        "第 {depth} 层 · {count} 个候选，尚未裁决",
     ),
-    "tree.caption.judged": ("Depth {depth} · of {count} candidates {left}", "深度 {depth} · {count} 个候选中{left}"),
+    "tree.caption.judged": ("Depth {depth} · of {count} candidates {left}", "第 {depth} 层 · {count} 个候选中{left}"),
     "tree.caption.counts": ("{count} candidates considered, {cut} cut.", "共考察 {count} 个候选，剪去 {cut} 个。"),
     "tree.caption.recorded": (
         "The {recorded} that came nearest are recorded.",
@@ -123,15 +125,15 @@ BEAM: dict[str, tuple[str, str]] = {
     ),
     "tree.caption.prob": (
         "A line is as wide as its token is probable; the number is the probability of the whole text.",
-        "线越粗，词元的概率越大；数字是整个序列的概率。",
+        "线越粗，词元的概率越大；数字是整个文本的概率。",
     ),
     "tree.caption.nats": (
         "A line is as wide as its token is probable; the number is the log-probability of the whole text, in nats: the nearer to 0, the better.",
-        "线越粗，词元的概率越大；数字是整个序列的对数概率（纳特），越接近 0 越好。",
+        "线越粗，词元的概率越大；数字是整个文本的对数概率（纳特），越接近 0 越好。",
     ),
     "tree.caption.score": (
         "A line is as wide as its token is probable; the number is the score that ranks the text: its log-probability in nats, and noise or a penalty added.",
-        "线越粗，词元的概率越大；数字是排名用的得分：整个序列的对数概率（纳特）加上噪声或惩罚。",
+        "线越粗，词元的概率越大；数字是排名用的得分：整个文本的对数概率（纳特）加上噪声或惩罚。",
     ),
     "tree.caption.cut": (
         "✕ marks a cut and names the rule, the value and the threshold it missed.",
@@ -143,10 +145,10 @@ BEAM: dict[str, tuple[str, str]] = {
     ),
     "tree.caption.end": (
         "■ marks a finished text, with its score, by which finished texts are ranked.",
-        "■ 表示完成的序列及其得分，完成的序列按得分排名。",
+        "■ 表示完成的文本及其得分，完成的文本按得分排名。",
     ),
     "tree.caption.lost": (
         "The best text of all was lost at depth {depth}: {text} was cut by {rule}, {value} {relation} {threshold}.",
-        "真正最佳的序列在深度 {depth} 丢失：{text}被{rule}剪去，{value} {relation} {threshold}。",
+        "真正最佳的文本在第 {depth} 层丢失：{text}被{rule}剪去，{value} {relation} {threshold}。",
     ),
 }

@@ -69,8 +69,8 @@ BEAM_PAGE: dict[str, tuple[str, str]] = {
     ),
     "beam.diversity": ("Diversity penalty, nats", "多样性惩罚（纳特）"),
     "beam.diversity_info": (
-        "Lowers a word's score for each earlier group that took it at this depth.",
-        "同一层里，前面每有一组选了这个词，就给它减这么多分。",
+        "Lowers a word's score for each beam of an earlier group that took it at this depth.",
+        "同一层里，前面各组每有一束选了这个词，就给它减这么多分。",
     ),
     "beam.show": ("Show", "显示"),
     "beam.show_kept": ("only the kept", "只看保留的"),
@@ -90,40 +90,57 @@ BEAM_PAGE: dict[str, tuple[str, str]] = {
         "这样的设置要让模型重跑：请按“运行”。图中仍是上一次的结果。",
     ),
     "beam.best_found": (
-        "All {count} sentences were counted: none scores higher than “{text}”, probability {prob}.",
-        "全部 {count} 句都数过了：没有一句比“{text}”得分更高，它的概率是 {prob}。",
+        "All {count} sentences were counted: none scores higher than “{text}”, score {score}, probability {prob}.",
+        "全部 {count} 句都数过了：没有一句比“{text}”得分更高，它得 {score} 分，概率是 {prob}。",
     ),
     "beam.best_lost": (
-        "All {count} sentences were counted. The best is “{text}”, probability {prob}; with {width} beams the search "
+        "All {count} sentences were counted. The best is “{text}”, score {score}, probability {prob}; with {width} beams the search "
         "missed it.",
-        "全部 {count} 句都数过了。最好的是“{text}”，概率 {prob}；只用 {width} 束，搜索错过了它。",
+        "全部 {count} 句都数过了。最好的是“{text}”，{score} 分，概率 {prob}；只用 {width} 束，搜索错过了它。",
     ),
     # Pseudo-code and comparison
     "beam.pseudo": ("The algorithm, put right", "算法（已更正）"),
     "beam.pseudo_text": (
-        "The lines at work at this moment are marked. The two with a + are missing in the lecture notes.",
-        "标出的是此刻在运行的行。带 + 的两行，讲义里漏写了。",
+        "Marked lines are at work at this moment. Those with a + put the notes’ two mistakes right.",
+        "标出的是此刻在运行的行。带 + 的两行更正了讲义的两处错误。",
+    ),
+    "beam.left_out": (
+        "{count} more with the word … are left out: it stands for all words the table does not name.",
+        "另有 {count} 句带“…”，没有算进来：“…”代表表里没有写出的所有词。",
     ),
     "beam.rest_note": (
         "The word … stands for all words the table does not name, so a text with it is no single sentence.",
         "“…”代表表里没有写出的所有词，带它的文本不是某一句话。",
     ),
+    "beam.pseudo_still": (
+        "Those with a + put the notes’ two mistakes right.",
+        "带 + 的两行更正了讲义的两处错误。",
+    ),
+    "beam.pseudo_other": (
+        "This is plain beam search. The kind chosen here ranks the candidates in another way.",
+        "这是普通的束搜索。这里选的方式给候选排名的方法不同。",
+    ),
     "beam.compare": ("Compare with other searches", "和别的搜索比一比"),
     "beam.compare_title": ("The same prompt, four searches", "同一个开头，四种搜索"),
     "beam.compare_text": (
-        "The log-probability is that of the whole new text, in nats: nearer to 0 is more likely. A forward is one pass "
-        "of the model; an expanded beam is one whose next words were computed.",
-        "对数概率是整段新文本的，单位纳特：越接近 0 越可能。一次前向是模型算一遍；扩展一束，是算出它的下一个词。",
+        "The log-probability is that of the whole new text, in nats: nearer to 0 is more likely. Finished texts are "
+        "ranked by score: log-probability ÷ length to the power of the length penalty, here {penalty}. So a longer text may "
+        "win over a likelier short one. A forward is one pass of the model; an expanded beam is one whose next words were "
+        "computed.",
+        "对数概率是整段新文本的，单位纳特：越接近 0 越可能。完成的文本按得分排名：对数概率 ÷ 长度的 {penalty} 次方（长度惩罚），"
+        "所以长的可能胜过更可能的短句。一次前向是模型算一遍；扩展一束，是算出它的下一个词。",
     ),
     "beam.comparing": ("{name}: done", "{name}：完成"),
     "beam.contest_greedy": ("Greedy", "贪婪"),
     "beam.contest_beam": ("Beam search, {width} beams", "束搜索，{width} 束"),
     "beam.contest_rules": ("{width} beams, {rules}", "{width} 束，{rules}"),
+    "beam.contest_example": ("{width} beams, for example {rules}", "{width} 束，例如{rules}"),
     "beam.contest_stochastic": ("Stochastic, best of {width}", "随机束搜索，{width} 句中最好的"),
     "beam.column_search": ("Search", "搜索"),
     "beam.column_text": ("Text found", "找到的文本"),
     "beam.column_logprob": ("Log-probability", "对数概率"),
     "beam.column_prob": ("Probability", "概率"),
+    "beam.column_score": ("Score", "得分"),
     "beam.column_forwards": ("Forwards", "前向次数"),
     "beam.column_expanded": ("Beams expanded", "扩展的束"),
     "beam.fold": ("{token}: hide or show what follows", "{token}：收起或展开后面的"),
@@ -153,9 +170,9 @@ BEAM_PAGE: dict[str, tuple[str, str]] = {
     "section.absolute_text": (
         "The notes say: drop a sentence when score ≤ best score − a.\n"
         "Say which scale. Here scores are log-probabilities, so a is in nats, and a difference of a nats is a ratio of "
-        "e^−a between probabilities.",
+        "e⁻ᵃ between probabilities.",
         "讲义说：得分 ≤ 最高得分 − a 就剪掉。\n"
-        "要说明尺度。这里的得分是对数概率，所以 a 的单位是纳特；相差 a 纳特，就是概率相差 e^−a 倍。",
+        "要说明尺度。这里的得分是对数概率，所以 a 的单位是纳特；相差 a 纳特，就是概率相差 e⁻ᵃ 倍。",
     ),
     "corrections.rule_right": ("The rule on probabilities", "按概率用这条规则"),
     "corrections.rule_notes": ("The formula on log-probabilities", "把公式直接用在对数概率上"),
