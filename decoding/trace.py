@@ -271,13 +271,14 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """The model that ran: `name` as asked for, and what it is."""
+    """The model that ran: `name` as asked for, and what it is. `engine`: torch, or onnx for ONNX Runtime."""
 
     name: str
     vocab_size: int
     context_length: int
     device: str
     dtype: str
+    engine: str = "torch"
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,7 @@ def test_a_full_disk(gguf: Path) -> None:
     def full(gguf: Path, folder: Path, progress: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(UserError, match=r"\(No space left on device\): set DECODING_LAB_CACHE to a folder with 600 MB"):
+    with pytest.raises(UserError, match=r"\(No space left on device\): set DECODING_LAB_CACHE to a folder with 1.5 GB"):
         bundled.ensure(gguf, full)
     assert folders(gguf) == []
 
