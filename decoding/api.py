@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 from decoding import codec
@@ -18,7 +19,7 @@ from decoding.models import load
 from decoding.models.protocol import LanguageModel, Template
 from decoding.sampling import Uniforms, sample
 from decoding.settings import Limits, SampleSettings, check_seed, greedy_settings, sample_settings
-from decoding.trace import SCHEMA, Finish, Header, Prompt, SampleStep, Trace
+from decoding.trace import SCHEMA, Finish, Header, ModelInfo, Prompt, SampleStep, Trace
 
 __all__ = ["decode", "finish", "greedy_settings", "load", "open", "prepare", "sample_settings", "save", "stream"]
 
@@ -69,7 +70,9 @@ def prepare(
         if not 0 <= token < info.vocab_size:
             raise UserError("unknown_token", value=token, limit=info.vocab_size, last=info.vocab_size - 1)
     tokens = tuple(model.token(id) for id in ids)
-    return Header(SCHEMA, info, settings.method, Prompt(prompt, template, tokens), settings.plain(), seed, _versions())
+    return Header(
+        SCHEMA, info, settings.method, Prompt(prompt, template, tokens), settings.plain(), seed, _versions(info)
+    )
 
 
 def stream(
@@ -109,8 +112,9 @@ def open(path: str | Path) -> Trace:
     return codec.loads(data)
 
 
-def _versions() -> dict[str, str]:
-    """Python and torch as they run now."""
+def _versions(info: ModelInfo) -> dict[str, str]:
+    """Python, torch and the model's engine as they run now."""
     import torch
 
-    return {"python": sys.version.split()[0], "torch": str(torch.__version__)}
+    versions = {"python": sys.version.split()[0], "torch": str(torch.__version__)}
+    return versions | {"onnxruntime": version("onnxruntime")} if info.engine == "onnx" else versions

@@ -140,7 +140,8 @@ class OnnxModel(TextModel):
             assert not (mask[..., past:] > -1e9).triu(1).any(), "a mask lets a token see a later one"
         cache.reserve(past + new)
         keep = min(logits_to_keep, new) or new
-        layers = [layer % (self._arch.layers + 1) for layer in hidden_layers]
+        asked_layers = [layer % (self._arch.layers + 1) for layer in hidden_layers]
+        layers = sorted(set(asked_layers))
         parts = []
         for first, last in pairwise(self._cuts(new, alone=past == 0 and positions is not None)):
             part = tokens[:, first:last], slice(past + first, past + last)
@@ -150,7 +151,12 @@ class OnnxModel(TextModel):
             parts.append(self._read(cache, *part, here, seen, asked, layers))
             cache.appended(last - first)
         logits = _join([part.logits for part in parts], 1)
-        return Output(logits, _join([part.hidden for part in parts], 2) if layers else None)
+        if not layers:
+            return Output(logits)
+        hidden = _join([part.hidden for part in parts], 2)
+        if layers != asked_layers:
+            hidden = hidden[[layers.index(layer) for layer in asked_layers]]
+        return Output(logits, hidden)
 
     def _cuts(self, new: int, alone: bool) -> list[int]:
         """Where to cut the new tokens into passes. `alone`: the first by itself, in a runtime that needs that.
@@ -201,7 +207,8 @@ class OnnxModel(TextModel):
         """Bind all but keys and values, and run; the outputs are written where the tensors returned lie."""
         batch, new = tokens.shape
         total = bias.shape[-1]
-        rows = torch.arange(batch * new).view(batch, new)[:, new - asked :]
+        least = max(asked, 1)  # no tensor that is bound may be empty
+        rows = torch.arange(batch * new).view(batch, new)[:, new - least :]
         inputs = {
             "tokens": tokens.long(),
             "positions": positions.long(),
@@ -213,16 +220,15 @@ class OnnxModel(TextModel):
         if has_counts():
             inputs["counts"] = torch.full((batch,), new, dtype=torch.int32)
         inputs = {name: value.contiguous() for name, value in inputs.items()}  # alive until the run is over
-        logits = torch.empty(batch * asked, self._arch.vocabulary)
+        logits = torch.empty(batch * least, self._arch.vocabulary)
         hidden = torch.empty(len(hidden_names), batch * new, self._arch.hidden)
         for name, value in inputs.items():
             binding.bind_input(name, "cpu", 0, NUMPY[value.dtype], value.shape, value.data_ptr())
         for name, value in (("logits", logits), *zip(hidden_names, hidden, strict=True)):
             binding.bind_output(name, "cpu", 0, np.float32, value.shape, value.data_ptr())
         self._session.run_with_iobinding(binding)
-        return Output(
-            logits.view(batch, asked, -1), hidden.view(-1, batch, new, self._arch.hidden) if hidden_names else None
-        )
+        states = hidden.view(-1, batch, new, self._arch.hidden) if hidden_names else None
+        return Output(logits.view(batch, least, -1)[:, :asked], states)
 
 
 NUMPY = {torch.int64: np.int64, torch.int32: np.int32, torch.float32: np.float32}
