@@ -81,6 +81,13 @@ class HuggingFaceModel(TextModel):
         """The transformers module itself: its embedding and output layers serve draft heads."""
         return self._model
 
+    @property
+    def weight_bytes(self) -> int:
+        """Bytes of weights that every forward reads: all but an embedding that is not the output layer too."""
+        embedding, head = self._model.get_input_embeddings().weight, self._model.get_output_embeddings()
+        total = sum(weight.nbytes for weight in self._model.parameters())
+        return total if head is not None and head.weight is embedding else total - embedding.nbytes
+
     def new_cache(self, batch: int = 1) -> HuggingFaceCache:
         """An empty cache; its rows appear with the first forward."""
         from transformers import DynamicCache

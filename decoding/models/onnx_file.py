@@ -17,14 +17,20 @@ INLINE_BYTES = 1024
 """Smaller constants stay in the graph."""
 OPSET, IR_VERSION = 18, 9
 RUNTIME = "com.microsoft"
+READ_BYTES = "read_bytes"
+"""Name of the entry that says how many bytes of weights every run reads."""
 
 
 class Graph:
-    """Nodes and constants in the making. Every method that adds something returns the name of its value."""
+    """Nodes and constants in the making. Every method that adds something returns the name of its value.
+
+    `read_bytes` counts the factors of products: all weights that every run reads, but for norms.
+    """
 
     def __init__(self, data: BinaryIO) -> None:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[TensorProto] = []
+        self.read_bytes = 0
         self._data = data
         self._small: dict[tuple[bytes, str, tuple[int, ...]], str] = {}
 
@@ -58,6 +64,11 @@ class Graph:
         self.constants.append(tensor)
         return name
 
+    def factor(self, value: np.ndarray) -> str:
+        """A constant that a product multiplies by."""
+        self.read_bytes += value.nbytes
+        return self.constant(value)
+
     def integers(self, *values: int) -> str:
         """A constant of int64: a shape, an axis."""
         return self.constant(np.array(values, np.int64))
@@ -72,4 +83,5 @@ class Graph:
         graph = helper.make_graph(self.nodes, "decoder", inputs, outputs, self.constants)
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(RUNTIME, 1)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="decoding-lab")
+        helper.set_model_props(model, {READ_BYTES: str(self.read_bytes)})
         path.write_bytes(model.SerializeToString())

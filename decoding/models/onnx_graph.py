@@ -145,7 +145,7 @@ class Decoder:
         graph = self._graph
         if isinstance(weight, Blocks):
             return self._blocks_product(value, weight, bias, outputs)
-        matrix = graph.constant(weight.T)
+        matrix = graph.factor(weight.T)
         if bias is None:
             return graph.op("MatMul", value, matrix, outputs=outputs)
         return graph.op("Gemm", value, matrix, graph.constant(bias), outputs=outputs)
@@ -158,7 +158,7 @@ class Decoder:
         """
         graph = self._graph
         product = graph.ours(
-            *("MatMulNBits", value, graph.constant(blocks.packed()), graph.constant(blocks.scales)),
+            *("MatMulNBits", value, graph.factor(blocks.packed()), graph.factor(blocks.scales)),
             *(("", "", graph.constant(bias)) if bias is not None else ()),
             outputs=outputs if blocks.offsets is None else (),
             K=blocks.shape[1],
@@ -171,7 +171,7 @@ class Decoder:
             return product
         by_block = graph.op("Reshape", value, graph.integers(-1, blocks.shape[1] // BLOCK, BLOCK))
         sums = graph.op("ReduceSum", by_block, graph.integers(2), keepdims=0)
-        return graph.op("Gemm", sums, graph.constant(blocks.offsets.T), product, outputs=outputs)
+        return graph.op("Gemm", sums, graph.factor(blocks.offsets.T), product, outputs=outputs)
 
     def _weight(self, name: str) -> Weight:
         weight = self._weights(name + ".weight")
