@@ -46,7 +46,7 @@ def test_times_are_measured_once(tiny_llama: Any, short: Path, monkeypatch: pyte
     found = timing.forward_times(tiny_llama, told.append)
     assert told == sorted(told) and told[-1] == 1
     assert [each.count for each in found.tokens] == [1, 3] and [each.count for each in found.rows] == [1, 2]
-    assert all(each.milliseconds > 0 for each in found.tokens + found.rows) and found.bandwidth > 0
+    assert all(each.milliseconds >= found.floor > 0 for each in found.tokens + found.rows)
     assert found.weight_bytes == sum(weight.nbytes for weight in tiny_llama.module.parameters())
     monkeypatch.setattr(timing, "measure", None)
     assert timing.forward_times(tiny_llama) == found
