@@ -43,6 +43,11 @@ PAGES: dict[str, tuple[str, str]] = {
     "controls.seed": ("Seed", "随机种子"),
     "controls.off_at": ("{name} ({value} is off)", "{name}（{value} 为关）"),
     "model.smollm2": ("SmolLM2 135M Instruct", "SmolLM2 135M Instruct"),
+    "model.smollm2@int4": (
+        "SmolLM2 135M Instruct, int4 (quicker, rounded weights)",
+        "SmolLM2 135M Instruct，int4（更快，权重取近似值）",
+    ),
+    "model.smollm2@torch": ("SmolLM2 135M Instruct, on PyTorch", "SmolLM2 135M Instruct，用 PyTorch"),
     "model.toy:lecture": ("Toy: the lecture's table", "玩具模型：讲义里的表"),
     "order.help": (
         "Applied from the top down. Only rules that are on do anything.",
