@@ -2,15 +2,18 @@
 
     python -m benchmarks.engine [--prompts FILE.jsonl] [--count 4] [--tokens 32] [--rounds 3]
 
-Greedy in float32 and int4, and T(5) / T(1): what a verified draft of four costs in steps. Contestants take turns,
-as in `benchmarks.speed`. Where `llama_cpp` can be imported it runs the bundled GGUF file in the same turns.
+Greedy in float32 and int4, four beams in float32, the share of a step that is no forward (to process, draw and record
+it), and T(5) / T(1): what a verified draft of four costs in steps. Contestants take turns, as in `benchmarks.speed`.
+Where `llama_cpp` can be imported it runs the bundled GGUF file in the same turns.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import statistics
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,13 +21,16 @@ from typing import Any
 import torch
 
 from benchmarks import prompts
-from benchmarks.speed import Contest, Make, ours, theirs
+from benchmarks.beam import traced
+from benchmarks.speed import SAMPLING, Contest, Endless, Make, ours, theirs
 from decoding import api
 from decoding.errors import UserError
 from decoding.models import bundled, timing
-from decoding.settings import TOP_LIMIT
+from decoding.sampling import Uniforms, sample
+from decoding.settings import TOP_LIMIT, BeamSettings, SampleSettings
 
 PRECISIONS = ("float32", "int4")
+BEAMS = 4
 FEW = {"tokens": (1, 2, 3, 5, 8, 16, 32), "rows": (1, 4, 16), "seconds": 2.0}
 
 
@@ -48,10 +54,12 @@ def llama_cpp() -> Make | None:
 
 
 def contests(module: Any, models: Sequence[Any]) -> list[Contest]:
-    """Each precision beside `generate` and, where it is there, int4 beside llama.cpp."""
+    """Each precision beside `generate`, beams in the first one, and all beside llama.cpp where it is there."""
     module.generation_config.eos_token_id = None
     greedy = api.greedy_settings(top=TOP_LIMIT)
     found = [Contest(f"greedy {m.info.dtype}", ours(m, greedy), theirs(module, do_sample=False)) for m in models]
+    beams = traced(models[0], BeamSettings(num_beams=BEAMS)), theirs(module, num_beams=BEAMS, do_sample=False)
+    found.append(Contest(f"{BEAMS} beams {models[0].info.dtype}", *beams))
     if (other := llama_cpp()) is not None:
         found += [Contest(f"{m.info.dtype} / llama.cpp", ours(m, greedy), other) for m in models]
     return found
@@ -68,6 +76,46 @@ def race(field: Sequence[Contest], all_ids: Sequence[Sequence[int]], tokens: int
                 contest.take_turns(at, ids, tokens, number + at)
             print(f"\rround {number + 1} of {rounds}, prompt {at + 1} of {len(all_ids)}", end="", file=sys.stderr)
     print(file=sys.stderr)
+
+
+class Timed(Endless):
+    """A model that adds up the seconds of its forwards."""
+
+    seconds = 0.0
+
+    def forward(self, *given: Any, **options: Any) -> Any:
+        """As the model's own."""
+        started = time.perf_counter()
+        output = self._model.forward(*given, **options)
+        self.seconds += time.perf_counter() - started
+        return output
+
+
+def tracing_share(model: Any, ids: Sequence[int], settings: SampleSettings) -> tuple[float, float]:
+    """Milliseconds of a step that are no forward, and their share of the whole step; the prompt's step is left out."""
+    timed = Timed(model)
+    steps = sample(timed, ids, settings, Uniforms(0))
+    next(steps)
+    timed.seconds, started = 0.0, time.perf_counter()
+    count = sum(1 for _ in steps)
+    whole = time.perf_counter() - started
+    rest = whole - timed.seconds
+    return 1000 * rest / count, rest / whole
+
+
+def tracing_rows(models: Sequence[Any], all_ids: Sequence[Sequence[int]], tokens: int) -> list[str]:
+    """Median over the prompts, greedy and with three rules, by model."""
+    kinds = {
+        "greedy": api.greedy_settings(max_new_tokens=tokens, top=TOP_LIMIT),
+        "T .8, top-k 50, top-p .95": api.sample_settings(max_new_tokens=tokens, top=TOP_LIMIT, **SAMPLING),
+    }
+    lines = []
+    for model in models:
+        for name, settings in kinds.items():
+            found = [tracing_share(model, ids, settings) for ids in all_ids]
+            spent, share = (statistics.median(column) for column in zip(*found, strict=True))
+            lines.append(f"{model.info.dtype:<10} {name:<28} {spent:6.2f} ms {share:7.1%}")
+    return lines
 
 
 def times_rows(models: Sequence[Any]) -> list[str]:
@@ -118,6 +166,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     race(field, all_ids, options.tokens, options.rounds)
     for contest in field:
         print(contest.row())
+    print(f"\nTracing: what a step takes beside its forward ({TOP_LIMIT} alternatives), and its share of the step")
+    print("\n".join(tracing_rows(models, all_ids, options.tokens)))
     print("\nMilliseconds of one forward after 100 tokens, best of several")
     print("\n".join(times_rows([reference, *models])))
     return 0
