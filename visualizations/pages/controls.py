@@ -77,7 +77,8 @@ def prompt_box(text: Text, start: str) -> tuple[gr.Textbox, gr.Radio]:
 def model_box(text: Text, names: Sequence[str]) -> gr.Dropdown:
     """Which model runs; at first the first of `names`."""
     choices = [(view.model_label(text, name), name) for name in names]
-    return gr.Dropdown(choices, value=names[0], label=text("controls.model"), filterable=False)
+    info = text("controls.model_info") if any(name.endswith("@int4") for name in names) else None
+    return gr.Dropdown(choices, value=names[0], label=text("controls.model"), info=info, filterable=False)
 
 
 def run_buttons(text: Text) -> tuple[gr.Button, gr.Button, gr.Textbox]:
