@@ -77,6 +77,7 @@ e2e: $(DEV) $(MODEL) browser ## browser tests, in Chromium
 bench: $(DEV) $(MODEL) browser ## speed of the traced loops, beside transformers.generate
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.beam speed
+	$(BIN)/python -m benchmarks.engine
 	$(BIN)/python -m benchmarks.page
 
 screenshots: $(DEV) $(MODEL) browser ## take the pictures of the README again

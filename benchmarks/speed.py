@@ -186,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         torch.set_num_threads(options.threads)
     try:
         texts = prompts.read(options.prompts, options.count)
-        model: Any = api.load(options.model, options.device, options.dtype)
+        model: Any = api.load(options.model, options.device, options.dtype, engine="torch")
         limit = model.info.context_length - options.tokens
         all_ids = [ids for ids in map(model.encode, texts) if len(ids) <= limit]
     except UserError as error:

@@ -96,6 +96,8 @@ def _add_common(method: argparse.ArgumentParser, top: int) -> None:
     method.add_argument("--seed", type=int, default=0)
     method.add_argument("--device", default="auto")
     method.add_argument("--dtype", default="auto")
+    method.add_argument("--engine", default="auto", help="torch or onnx; auto is onnx on a CPU where it can")
+    method.add_argument("--precision", default="auto", help="of the engine onnx: float32 (as auto) or int4")
     method.add_argument("--json", action="store_true", help="print the whole trace as JSON, and nothing else")
 
 
@@ -131,7 +133,8 @@ def _run(options: argparse.Namespace) -> Trace:
     from decoding import api
 
     settings = _settings(options)
-    model = api.load(options.model, device=options.device, dtype=options.dtype, progress=_progress)
+    where = {name: getattr(options, name) for name in ("device", "dtype", "engine", "precision")}
+    model = api.load(options.model, progress=_progress, **where)
     template = "chat" if options.chat else "raw"
     return api.decode(model, options.prompt, settings, options.seed, template)  # type: ignore[arg-type]
 
@@ -159,10 +162,10 @@ def _names(text: str) -> list[str]:
 
 
 def _progress(what: str, fraction: float) -> None:
-    """One line on stderr that rewrites itself while a model is prepared; in a log, only that one was converted."""
+    """One line on stderr that rewrites itself while a model is prepared; in a log, only that one was made."""
     if sys.stderr.isatty():
         print(f"{what} {fraction:4.0%}", end="\n" if fraction >= 1 else "\r", file=sys.stderr, flush=True)
-    elif what == "converting" and fraction >= 1:
+    elif what in ("converting", "building") and fraction >= 1:
         print(f"{what} {fraction:4.0%}", file=sys.stderr)
 
 

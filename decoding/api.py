@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import overload
 
@@ -31,7 +32,7 @@ from decoding.settings import (
     greedy_settings,
     sample_settings,
 )
-from decoding.trace import SCHEMA, BeamStep, Finish, Header, Prompt, Returned, SampleStep, Step, Trace
+from decoding.trace import SCHEMA, BeamStep, Finish, Header, ModelInfo, Prompt, Returned, SampleStep, Step, Trace
 
 __all__ = [
     "beam_settings",
@@ -98,7 +99,9 @@ def prepare(
         if not 0 <= token < info.vocab_size:
             raise UserError("unknown_token", value=token, limit=info.vocab_size, last=info.vocab_size - 1)
     tokens = tuple(model.token(id) for id in ids)
-    return Header(SCHEMA, info, settings.method, Prompt(prompt, template, tokens), settings.plain(), seed, _versions())
+    return Header(
+        SCHEMA, info, settings.method, Prompt(prompt, template, tokens), settings.plain(), seed, _versions(info)
+    )
 
 
 @overload
@@ -172,8 +175,9 @@ def open(path: str | Path) -> Trace:
     return codec.loads(data)
 
 
-def _versions() -> dict[str, str]:
-    """Python and torch as they run now."""
+def _versions(info: ModelInfo) -> dict[str, str]:
+    """Python, torch and the model's engine as they run now."""
     import torch
 
-    return {"python": sys.version.split()[0], "torch": str(torch.__version__)}
+    versions = {"python": sys.version.split()[0], "torch": str(torch.__version__)}
+    return versions | {"onnxruntime": version("onnxruntime")} if info.engine == "onnx" else versions

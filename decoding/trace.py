@@ -277,7 +277,10 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """The model that ran: `name` as asked for, and what it is. `end_ids`: the tokens that end a text."""
+    """The model that ran: `name` as asked for, and what it is.
+
+    `end_ids`: the tokens that end a text. `engine`: torch, or onnx for ONNX Runtime.
+    """
 
     name: str
     vocab_size: int
@@ -285,6 +288,7 @@ class ModelInfo:
     device: str
     dtype: str
     end_ids: tuple[int, ...] = ()
+    engine: str = "torch"
 
 
 @dataclass(frozen=True, slots=True)

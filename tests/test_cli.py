@@ -371,7 +371,9 @@ def test_the_bundled_model_by_default(capsys: Any, bundled_model: Any) -> None:
     words = ("--prompt", "The capital of France is", "--max-new-tokens", "4", "--seed", "1", "--device", "cpu")
     trace = trace_of(capsys, "sample", *words)
     assert trace.header.model.name == "smollm2" and len(trace.steps) == 4
-    assert trace == api.decode(bundled_model, "The capital of France is", api.sample_settings(max_new_tokens=4), seed=1)
+    model = api.load(device="cpu")
+    assert trace == api.decode(model, "The capital of France is", api.sample_settings(max_new_tokens=4), seed=1)
+    assert trace.finish.text == bundled_model.decode(trace.finish.token_ids)
 
 
 # --- mistakes --------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from decoding.errors import UserError
-from decoding.models import DEFAULT_HUB_ID, bundled, huggingface, load
+from decoding.models import DEFAULT_HUB_ID, bundled, engines, huggingface, load
 from decoding.models.convert import convert
 
 # --- the cache, with a converter that writes three small files -------------------------------------
@@ -163,7 +163,7 @@ def test_a_full_disk(gguf: Path) -> None:
     def full(gguf: Path, folder: Path, progress: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(UserError, match=r"\(No space left on device\): set DECODING_LAB_CACHE to a folder with 600 MB"):
+    with pytest.raises(UserError, match=r"\(No space left on device\): set DECODING_LAB_CACHE to a folder with 1.5 GB"):
         bundled.ensure(gguf, full)
     assert folders(gguf) == []
 
@@ -197,60 +197,19 @@ def test_a_copy_that_does_not_load_is_made_again_once(gguf: Path, monkeypatch: p
 def test_without_the_package_the_hub_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, ...]] = []
     monkeypatch.setattr(bundled, "PACKAGE", "no_such_package_here")
-    monkeypatch.setattr(huggingface, "load", lambda *arguments: asked.append(arguments))
+    monkeypatch.setattr(engines, "load", lambda *arguments: asked.append(arguments))
     assert bundled.find() is None
     load("smollm2", device="cpu")
-    assert asked == [(DEFAULT_HUB_ID, "smollm2", "cpu", "auto", None)]
+    assert asked == [(DEFAULT_HUB_ID, "smollm2", "cpu", "auto", None, "auto", "auto")]
 
 
 # --- the conversion, on a small GGUF made here -----------------------------------------------------
 
 
-def permuted(weight: torch.Tensor, heads: int) -> torch.Tensor:
-    """Rows of a query or key projection as GGUF files of Llamas have them: rotary pairs side by side."""
-    return weight.reshape(heads, 2, -1, weight.shape[1]).swapaxes(1, 2).reshape(weight.shape)
-
-
 @pytest.fixture(scope="module")
-def small_gguf(make_module: Any, tiny_tokenizer: Any, tmp_path_factory: Any) -> tuple[Path, Any]:
-    from gguf import GGUFWriter
-
-    from decoding.models.convert import NAMES
-
-    module = make_module("llama")
-    config, state = module.config, module.state_dict()
-    path: Path = tmp_path_factory.mktemp("gguf") / "small.gguf"
-    writer = GGUFWriter(path, "llama")
-    writer.add_block_count(config.num_hidden_layers)
-    writer.add_context_length(256)
-    writer.add_embedding_length(config.hidden_size)
-    writer.add_feed_forward_length(config.intermediate_size)
-    writer.add_head_count(config.num_attention_heads)
-    writer.add_head_count_kv(config.num_key_value_heads)
-    writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
-    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
-    description = json.loads(tiny_tokenizer.backend_tokenizer.to_str())
-    vocabulary = sorted(description["model"]["vocab"].items(), key=lambda item: item[1])
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("smollm")
-    writer.add_token_list([token for token, _ in vocabulary])
-    writer.add_token_types([3 if id < 3 else 1 for _, id in vocabulary])
-    writer.add_token_merges([" ".join(merge) for merge in description["model"]["merges"]])
-    writer.add_bos_token_id(1)
-    writer.add_eos_token_id(2)
-    writer.add_unk_token_id(0)
-    writer.add_pad_token_id(2)
-    writer.add_chat_template(tiny_tokenizer.chat_template)
-    for short, long in NAMES.items():
-        blocks = [""] if "model" in long else [f"blk.{n}." for n in range(config.num_hidden_layers)]
-        for n, block in enumerate(blocks if short != "output" else []):
-            weight = state[f"model.layers.{n}.{long}.weight" if block else f"{long}.weight"]
-            heads = {"attn_q": config.num_attention_heads, "attn_k": config.num_key_value_heads}.get(short)
-            writer.add_tensor(f"{block}{short}.weight", (permuted(weight, heads) if heads else weight).numpy())
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+def small_gguf(make_module: Any, write_gguf: Any, tmp_path_factory: Any) -> tuple[Path, Any]:
+    module, path = make_module("llama"), tmp_path_factory.mktemp("gguf") / "small.gguf"
+    write_gguf(module, path)
     return path, module
 
 

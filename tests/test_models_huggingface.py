@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding.errors import UserError
-from decoding.models import huggingface, load
+from decoding.models import huggingface, load, text_model
 from decoding.models.bpe import byte_alphabet, merge_steps
 from decoding.models.huggingface import HuggingFaceModel
 from decoding.models.tokenizer import PromptTokenizer
@@ -386,8 +386,8 @@ def test_end_ids_are_those_of_generate(
 
 @pytest.mark.parametrize("key", ["max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length"])
 def test_context_length_under_other_names(key: str) -> None:
-    assert huggingface._context_length(SimpleNamespace(**{key: 512})) == 512
-    assert huggingface._context_length(SimpleNamespace(**{key: None})) == huggingface.NO_LIMIT
+    assert text_model.context_length(SimpleNamespace(**{key: 512})) == 512
+    assert text_model.context_length(SimpleNamespace(**{key: None})) == text_model.NO_LIMIT
 
 
 def test_progress_is_told(tiny_llama_folder: Path) -> None:

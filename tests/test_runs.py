@@ -347,7 +347,7 @@ def test_only_what_is_offered_is_loaded(lab: Lab) -> None:
 
 
 def test_what_goes_wrong_while_loading_reaches_the_page(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    def load(name: str, progress: Callable[[str, float], None]) -> Any:
+    def load(name: str, progress: Callable[[str, float], None], **options: str) -> Any:
         progress("converting", 0.5)
         raise UserError("cache_failed", path="/x", reason="full")
 
@@ -365,7 +365,7 @@ def test_one_who_waits_for_a_model_hears_the_last_news_again_and_can_leave(
 ) -> None:
     go, gone = threading.Event(), threading.Event()
 
-    def load(name: str, progress: Callable[[str, float], None]) -> Any:
+    def load(name: str, progress: Callable[[str, float], None], **options: str) -> Any:
         progress("converting", 0.5)
         go.wait()
         gone.set()

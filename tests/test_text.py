@@ -30,7 +30,14 @@ SAME_IN_CHINESE = frozenset(
         *("rule.top_k", "rule.top_p", "rule.min_p", "rule.typical_p", "rule.epsilon_cutoff", "rule.eta_cutoff"),
         *("draw.head_bar", "logits.head_logit", "logits.head_softmax", "heatmap.axis", "hover.stage"),
         *("processor.top_k", "processor.top_p", "processor.min_p", "processor.typical_p", "effects.top_p"),
-        *("model.smollm2", "sampler.gumbel", "tree.shown_short", "corrections.verdict_logprob"),
+        *(
+            "model.smollm2",
+            "model.smollm2@int4",
+            "model.smollm2@torch",
+            "sampler.gumbel",
+            "tree.shown_short",
+            "corrections.verdict_logprob",
+        ),
     }
 )
 """Keys whose Chinese has no Chinese character: names and symbols."""

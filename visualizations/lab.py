@@ -6,14 +6,14 @@ import logging
 import queue
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from decoding import codec
 from decoding.trace import Finish, Trace
-from decoding.values import Comparison, Exhausted, Tokenization
+from decoding.values import Comparison, Exhausted, ForwardTimes, Tokenization
 from visualizations.models import Models, offered
 from visualizations.runs import Run, Runs
 from visualizations.turns import Turns
@@ -35,6 +35,8 @@ KEPT_LOGITS = 64
 
 log = logging.getLogger("decoding_lab")
 
+News = TypeVar("News")
+
 
 @dataclass(frozen=True, slots=True)
 class Loading:
@@ -53,6 +55,7 @@ class Lab:
         self.turns = Turns()
         self.running = 0
         self.costs: list[CostTable] = []
+        self.times: dict[str, ForwardTimes] = {}
         self._count = threading.Lock()
         self._recorded: dict[tuple[str, int], Path] = {}
         self._logits: OrderedDict[tuple[str, int], Tensor] = OrderedDict()
@@ -84,30 +87,20 @@ class Lab:
         """
         if self.models.is_loaded(name):
             return
-        last = Loading("", None)
-        yield last
-        news: queue.Queue[Loading | BaseException | None] = queue.Queue()
+        yield from _told(
+            lambda tell: self.models.get(name, lambda what, fraction: tell(Loading(what, fraction))), Loading("", None)
+        )
 
-        def work() -> None:
-            try:
-                self.models.get(name, lambda what, fraction: news.put(Loading(what, fraction)))
-                news.put(None)
-            except BaseException as error:  # handed to the page that waits
-                news.put(error)
+    def measure(self, name: str) -> Iterator[float]:
+        """Time the forwards of a loaded model into `times`, yielding the fraction done; closing this ends it."""
+        from decoding.models.timing import Weighed, forward_times
 
-        threading.Thread(target=work, daemon=True).start()
-        while True:
-            try:
-                item = news.get(timeout=BEAT)
-            except queue.Empty:
-                yield last
-                continue
-            if item is None:
-                return
-            if isinstance(item, BaseException):
-                raise item
-            last = item
-            yield item
+        model = cast("Weighed", self.models.get(name))
+
+        def work(tell: Callable[[float], None]) -> None:
+            self.times[name] = forward_times(model, tell, fresh=True)
+
+        yield from _told(work, 0.0, ends=True)
 
     def run(self, model: LanguageModel, run: Run, settings: Settings) -> Iterator[None]:
         """Continue `run` to its end, yielding after each step it got; closing this stops the model."""
@@ -142,7 +135,11 @@ class Lab:
 
     def model_of(self, run: Run) -> LanguageModel:
         """The model that made the run, which is loaded. Raises UserError where nobody has it."""
-        return run.model or self.models.get(run.header.model.name)
+        return run.model or self.models.get(self.name_of(run))
+
+    def name_of(self, run: Run) -> str:
+        """The name under which the run's model is offered."""
+        return self.models.name_of(run.header.model)
 
     def compare(self, run: Run, model: LanguageModel) -> Iterator[tuple[float, str]]:
         """Other searches from the run's prompt, yielding the fraction done and the name of each; kept with the run."""
@@ -196,3 +193,47 @@ class Lab:
         self._logits[(run.id, index)] = logits
         while len(self._logits) > KEPT_LOGITS:
             self._logits.popitem(last=False)
+
+
+class _Left(Exception):
+    """Nobody waits any more."""
+
+
+def _told(work: Callable[[Callable[[News], None]], object], first: News, ends: bool = False) -> Iterator[News]:
+    """What `work` tells while it runs in a thread of its own; `first` at once.
+
+    Where there is no news the last is told again, so that one who waits can leave; `ends`: then the work ends too.
+    """
+    news: queue.Queue[tuple[News] | BaseException | None] = queue.Queue()
+    left = threading.Event()
+
+    def tell(item: News) -> None:
+        if ends and left.is_set():
+            raise _Left
+        news.put((item,))
+
+    def run() -> None:
+        try:
+            work(tell)
+            news.put(None)
+        except BaseException as error:  # handed to the page that waits
+            news.put(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    last = first
+    try:
+        yield last
+        while True:
+            try:
+                item = news.get(timeout=BEAT)
+            except queue.Empty:
+                yield last
+                continue
+            if item is None:
+                return
+            if isinstance(item, BaseException):
+                raise item
+            last = item[0]
+            yield last
+    finally:
+        left.set()

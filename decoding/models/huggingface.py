@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,15 @@ import torch
 from torch import Tensor
 
 from decoding.errors import UserError
-from decoding.models.protocol import KVCache, Output, Progress, Template
-from decoding.models.tokenizer import PromptTokenizer
-from decoding.trace import ModelInfo, Token
-from decoding.values import Tokenization
+from decoding.models.protocol import KVCache, Output, Progress
+from decoding.models.text_model import TextModel
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 DEVICE = re.compile(r"cpu|mps|cuda(:\d+)?")
 HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 HUB_TIMEOUT = 8.0
 """Seconds that the hub has to answer before a model counts as out of reach."""
-NO_LIMIT = 2**31 - 1
-"""Context length of a model that states none."""
+WEIGHT_FILES = (".safetensors", ".bin")
 
 
 class HuggingFaceCache:
@@ -67,26 +65,16 @@ class HuggingFaceCache:
         return layers
 
 
-class HuggingFaceModel:
+class HuggingFaceModel(TextModel):
     """One loaded causal language model. Threads may share it: all state of a run is in its cache."""
 
     def __init__(self, model: Any, tokenizer: Any, name: str) -> None:
+        dtype = str(model.dtype).removeprefix("torch.")
+        super().__init__(name, tokenizer, model.config, model.generation_config, str(model.device), dtype)
         self._model = model
-        config = model.config.get_text_config()
         accepted = inspect.signature(model.forward).parameters
         self._cache_argument = "cache" if "cache" in accepted else "past_key_values"
         self._keeps_logits = "logits_to_keep" in accepted
-        self._end_ids = _ids(_first_set("eos_token_id", model.generation_config, config, tokenizer))
-        self._info = ModelInfo(
-            name=name,
-            vocab_size=int(config.vocab_size),
-            context_length=_context_length(config),
-            device=str(model.device),
-            dtype=str(model.dtype).removeprefix("torch."),
-            end_ids=tuple(sorted(self._end_ids)),
-        )
-        start = sorted(_ids(_first_set("bos_token_id", tokenizer, model.generation_config, config)))
-        self._tokenizer = PromptTokenizer(tokenizer, start[0] if start else None, name)
 
     @property
     def module(self) -> Any:
@@ -94,35 +82,11 @@ class HuggingFaceModel:
         return self._model
 
     @property
-    def info(self) -> ModelInfo:
-        """Name, sizes, device, dtype."""
-        return self._info
-
-    @property
-    def end_ids(self) -> frozenset[int]:
-        """The ids at which `generate()` stops: of the generation config, else the config, else the tokenizer."""
-        return self._end_ids
-
-    @property
-    def has_chat_template(self) -> bool:
-        """Whether `encode(..., "chat")` works."""
-        return self._tokenizer.has_chat_template
-
-    def encode(self, text: str, template: Template = "raw") -> list[int]:
-        """Ids of a prompt; control tokens typed by the user stay text. See `PromptTokenizer.encode`."""
-        return self._tokenizer.encode(text, template)
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """Joined text, control tokens written out."""
-        return self._tokenizer.decode(ids)
-
-    def token(self, id: int) -> Token:
-        """The token for display."""
-        return self._tokenizer.token(id)
-
-    def tokenization(self, text: str, template: Template = "raw") -> Tokenization:
-        """Tokens, words and byte-pair merges of a prompt."""
-        return self._tokenizer.tokenization(text, template)
+    def weight_bytes(self) -> int:
+        """Bytes of weights that every forward reads: all but an embedding that is not the output layer too."""
+        embedding, head = self._model.get_input_embeddings().weight, self._model.get_output_embeddings()
+        total = sum(weight.nbytes for weight in self._model.parameters())
+        return total if head is not None and head.weight is embedding else total - embedding.nbytes
 
     def new_cache(self, batch: int = 1) -> HuggingFaceCache:
         """An empty cache; its rows appear with the first forward."""
@@ -166,14 +130,22 @@ def load(
     Raises UserError for a folder without a model, a hub id out of reach, a device or dtype that cannot be had.
     """
     place, number = resolve(device, dtype)
+    return _read(*locate(source), name, place, number, progress)
+
+
+def locate(source: str) -> tuple[str, bool]:
+    """Where transformers is to look: the folder or hub id, and whether to stay off the network.
+
+    Raises UserError for a folder without a model or a hub id out of reach.
+    """
     folder = Path(source).expanduser()
     if folder.is_dir():
         if not (folder / "config.json").is_file():
             raise UserError("model_no_config", path=source)
-        return _read(str(folder), name, place, number, progress, local=True)
+        return str(folder), True
     if source.startswith(("/", "./", "../", "~", "\\")) or not HUB_ID.fullmatch(source):
         raise UserError("model_no_folder", path=source)
-    return _read(source, name, place, number, progress, local=_reach(source))
+    return source, _reach(source)
 
 
 def resolve(device: str, dtype: str) -> tuple[torch.device, torch.dtype]:
@@ -195,22 +167,28 @@ def resolve(device: str, dtype: str) -> tuple[torch.device, torch.dtype]:
 
 
 def _read(
-    source: str, name: str, device: torch.device, dtype: torch.dtype, progress: Progress | None, local: bool
+    source: str, local: bool, name: str, device: torch.device, dtype: torch.dtype, progress: Progress | None
 ) -> HuggingFaceModel:
     tell = progress or (lambda stage, done: None)
     tell("loading", 0.0)
-    try:
-        tokenizer = _read_tokenizer(source, local)
+    with reading(name):
+        tokenizer = read_tokenizer(source, local)
         tell("loading", 0.5)
-        model = _read_module(source, local, dtype).to(device)
-        loaded = HuggingFaceModel(model, tokenizer, name)
-    except Exception as error:  # whatever a stranger's files make the libraries raise
-        raise UserError("model_unusable", name=name, reason=_sentence(error)) from error
+        loaded = HuggingFaceModel(read_module(source, local, dtype).to(device), tokenizer, name)
     tell("loading", 1.0)
     return loaded
 
 
-def _read_module(source: str, local: bool, dtype: torch.dtype) -> Any:
+@contextlib.contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Whatever a stranger's files make the libraries raise becomes one UserError."""
+    try:
+        yield
+    except Exception as error:
+        raise UserError("model_unusable", name=name, reason=_sentence(error)) from error
+
+
+def read_module(source: str, local: bool, dtype: torch.dtype) -> Any:
     """The module, for inference. Raises ValueError where weights are missing (transformers makes up random ones)."""
     from transformers import AutoModelForCausalLM
     from transformers.utils import logging
@@ -224,7 +202,32 @@ def _read_module(source: str, local: bool, dtype: torch.dtype) -> Any:
     return model.eval().requires_grad_(False)
 
 
-def _read_tokenizer(source: str, local: bool) -> Any:
+def read_configs(source: str, local: bool) -> tuple[Any, Any]:
+    """The config, and the generation config (made from the config where there is no file of it)."""
+    from transformers import AutoConfig, GenerationConfig
+
+    options = {"local_files_only": local, "trust_remote_code": False}
+    config = AutoConfig.from_pretrained(source, **options)
+    try:
+        return config, GenerationConfig.from_pretrained(source, local_files_only=local)
+    except OSError:
+        return config, GenerationConfig.from_model_config(config)
+
+
+def identity(source: str, local: bool) -> str:
+    """What tells the model's files from others: the commit on the hub, or fingerprints of a folder's files."""
+    from transformers.utils import cached_file
+
+    from decoding.models.bundled import fingerprint
+
+    folder = Path(source)
+    if not folder.is_dir():
+        return f"{source} {Path(str(cached_file(source, 'config.json', local_files_only=local))).parent.name}"
+    files = sorted(path for path in folder.iterdir() if path.name == "config.json" or path.suffix in WEIGHT_FILES)
+    return repr([(path.name, fingerprint(path)) for path in files])
+
+
+def read_tokenizer(source: str, local: bool) -> Any:
     """The tokenizer as its tokenizer.json says.
 
     transformers 5 rebuilds some tokenizers from their class and loses parts of the file: read so,
@@ -266,28 +269,6 @@ def _reach(hub_id: str) -> bool:
         if isinstance(try_to_load_from_cache(hub_id, "config.json"), str):
             return True
         raise UserError("hub_unreachable", name=hub_id) from error
-
-
-def _context_length(config: Any) -> int:
-    """Positions the model was built for, under any of the names configs use."""
-    for key in ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length", "seq_length"):
-        value = getattr(config, key, None)
-        if isinstance(value, int) and value > 0:
-            return value
-    return NO_LIMIT
-
-
-def _first_set(key: str, *holders: Any) -> Any:
-    for holder in holders:
-        if (value := getattr(holder, key, None)) is not None:
-            return value
-    return None
-
-
-def _ids(value: int | Sequence[int] | None) -> frozenset[int]:
-    if value is None:
-        return frozenset()
-    return frozenset([value] if isinstance(value, int) else [int(id) for id in value])
 
 
 def _sentence(error: Exception) -> str:

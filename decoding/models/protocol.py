@@ -14,7 +14,7 @@ from decoding.values import Tokenization
 Template = Literal["raw", "chat"]
 
 Progress = Callable[[str, float], None]
-"""Told a stage of loading (`converting` or `loading`) and the fraction of it that is done."""
+"""Told a stage of loading (`converting`, `building` or `loading`) and the fraction of it that is done."""
 
 
 @dataclass(frozen=True, slots=True)

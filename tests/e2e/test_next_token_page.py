@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import Opener, done, finished, run, settled
+from decoding.models import timing
+from tests.e2e.conftest import Opener, Served, choose, done, finished, run, settled
+from visualizations.figures import step_cost
+from visualizations.models import offered
+from visualizations.text import Text
 
 
 def test_chips_show_id_and_bytes_and_open_to_the_merges(browse: Opener) -> None:
@@ -87,3 +93,61 @@ def test_a_chat_prompt_shows_the_template(browse: Opener) -> None:
     settled(page)
     texts = page.locator(".lab-chip-text").all_inner_texts()
     assert "<|im_start|>" in texts and texts.count("<|im_end|>") == 2  # the template's own; the typed one is pieces
+
+
+def test_what_a_step_costs_is_recorded_until_it_is_measured_here(
+    browse: Opener, served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(timing, "cache_root", lambda: tmp_path)  # so short a measurement is not to be kept
+    monkeypatch.setattr(timing.measure, "__defaults__", ((1, 2, 5, 8), (1,), 1e-3))
+    monkeypatch.setattr(timing, "BANDWIDTH_BYTES", 2**20)
+    page = browse("")
+    settled(page)
+    panel = page.locator(".lab-panel[data-panel='step_cost']")
+    said, figure = panel.locator(".lab-text"), panel.locator(".lab-figure")
+    expect(said).to_contain_text("Recorded on:")
+    expect(figure).to_contain_text("memory-bound")
+    panel.get_by_role("button", name="Measure on this machine").click()
+    expect(said).to_contain_text("Measured here:")
+    settled(page)
+    expect(page.locator(".lab-message")).to_be_hidden()
+    times = served.lab.times["smollm2"]
+    assert [each.count for each in times.tokens] == [1, 2, 5, 8]
+    assert f"T(1) is {step_cost.ms(times.of_tokens(1))} ms" in said.inner_text()
+    panel.get_by_text("Show the code").click()
+    expect(panel.locator("pre")).to_contain_text("def measure(")
+    expect(browse("").locator(".lab-panel[data-panel='step_cost'] .lab-text")).to_contain_text("Recorded on:")
+
+
+def test_a_table_has_no_weights_to_read(browse: Opener) -> None:
+    page = browse("")
+    choose(page, "Model", "Toy: the lecture's table")
+    run(page, "I like")
+    settled(page)
+    panel = page.locator(".lab-panel[data-panel='step_cost']")
+    figure, button = panel.locator(".lab-figure"), panel.get_by_role("button")
+    expect(panel.locator(".lab-text")).to_contain_text("it has no weights to read")
+    expect(figure).to_be_hidden()
+    expect(button).to_be_hidden()
+    choose(page, "Model", "SmolLM2 135M Instruct")
+    run(page, "I like")
+    expect(figure).to_be_visible()
+    settled(page)
+    expect(button).to_be_visible()
+    expect(figure).to_contain_text("memory-bound: waits for the weights")  # drawn for its width, not for none
+
+
+@pytest.mark.skipif("smollm2@int4" not in offered(), reason="onnxruntime or onnx is not installed")
+def test_a_run_says_its_precision_and_opens_again_with_it(browse: Opener) -> None:
+    page = browse("")
+    settled(page)
+    about = page.locator(".lab-about")
+    expect(about).to_contain_text("smollm2 (float32, cpu, torch)")
+    name = Text("en")("model.smollm2@int4")
+    choose(page, "Model", name)
+    run(page, "Grass is")
+    expect(about).to_contain_text("smollm2 (int4, cpu, onnx)")
+    page.wait_for_url("**/?run=*&step=0")
+    page.reload()
+    expect(about).to_contain_text("smollm2 (int4, cpu, onnx)")
+    expect(page.get_by_label("Model", exact=True)).to_have_value(name)

@@ -28,9 +28,10 @@ function listing(card, { lines, lit }) {
 
 // A panel of this kind needs no Plotly; true where the panel is one.
 function board(card, panel) {
+  const [figure, place, button] = ["figure", "board", "measure"].map((name) => card.querySelector(".lab-" + name));
+  if (button) button.hidden = Boolean(panel.idle); // there is nothing to measure
+  figure.hidden = !panel.figure;
   if (panel.figure) return false;
-  const place = card.querySelector(".lab-board");
-  card.querySelector(".lab-figure").hidden = true;
   if (panel.table) table(card, panel.table);
   else if (panel.listing) listing(card, panel.listing);
   else place.replaceChildren();

@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 
 from decoding import api, codec
+from decoding.models import timing
 from decoding.models.protocol import LanguageModel
 from decoding.sampling import logits_after
 from decoding.settings import TOP_LIMIT
@@ -36,6 +37,15 @@ def main() -> None:
     logits = logits_after(model, [token.id for token in run.header.prompt.tokens])
     numpy.save(HERE / effects.LESSON / "logits.npy", logits.numpy())
     record_search()
+    record_times()
+
+
+def record_times() -> None:
+    """What a forward takes here, on ONNX Runtime in float32: the best over a minute and a half."""
+    model: Any = api.load(engine="onnx", device="cpu", precision="float32")
+    times = timing.measure(model, lambda done: None, seconds=90)
+    (HERE / next_token.LESSON / "times.json").write_text(codec.dumps(times) + "\n", encoding="utf-8")
+    print(f"times: T(1) = {times.of_tokens(1):.1f} ms, floor {times.floor:.1f} ms")
 
 
 def record_search() -> None:

@@ -12,6 +12,7 @@ from decoding.trace import SampleStep
 from visualizations.components.headline import Headline
 from visualizations.components.viewer import Panel, ViewChoice, Viewer, ViewSlider
 from visualizations.lab import Lab
+from visualizations.models import Choice
 from visualizations.pages import beam_quiz, controls, view
 from visualizations.pages.beam_view import Pictures
 from visualizations.pages.sampling import running
@@ -126,7 +127,7 @@ def _choose(lab: Lab) -> Any:
     """Another model was chosen: a prompt it can read, and the lines of the table where that is one's own."""
 
     def choose(model: str) -> tuple[Any, Any]:
-        return PROMPTS.get(model, ""), gr.update(visible=model == OWN)
+        return PROMPTS.get(Choice.of(model).model, ""), gr.update(visible=model == OWN)
 
     return choose
 
@@ -157,7 +158,7 @@ def _runner(lab: Lab, text: Text) -> Any:
 
 def restored(lab: Lab, run: Run) -> list[Any]:
     """The values of all controls that made this run, in the order of the page."""
-    made, name = run.header.settings, run.header.model.name
+    made, name = run.header.settings, lab.name_of(run)
     prompt, template, _ = controls.prompt_of(lab)(run)
     model = OWN if run.model else name if name in lab.models.names else gr.skip()
     law = [made.get(knob.name, knob.off) for knob in LAW_KNOBS]
@@ -230,9 +231,10 @@ def _comparer(lab: Lab, text: Text) -> Any:
             run = lab.runs.get(event.run)
             loaded = run.model
             if loaded is None:
-                for news in lab.load(run.header.model.name):
-                    yield view.dumps({**view.loading(text, run.header.model.name, news), "running": False})
-                loaded = lab.models.get(run.header.model.name)
+                name = lab.name_of(run)
+                for news in lab.load(name):
+                    yield view.dumps({**view.loading(text, name, news), "running": False})
+                loaded = lab.models.get(name)
             for done, name in lab.compare(run, loaded):
                 words = text("beam.comparing", name=text(f"beam.contest_{name}"))
                 yield view.dumps({"progress": {"text": words, "fraction": done}})

@@ -13,6 +13,7 @@ import gradio as gr
 from decoding.errors import UserError
 from visualizations.components.order import NAMES, Order
 from visualizations.lab import Lab
+from visualizations.pages import view
 from visualizations.runs import Run
 from visualizations.text import STRINGS, Text
 
@@ -75,8 +76,9 @@ def prompt_box(text: Text, start: str) -> tuple[gr.Textbox, gr.Radio]:
 
 def model_box(text: Text, names: Sequence[str]) -> gr.Dropdown:
     """Which model runs; at first the first of `names`."""
-    choices = [(text(key) if (key := f"model.{name}") in STRINGS else name, name) for name in names]
-    return gr.Dropdown(choices, value=names[0], label=text("controls.model"), filterable=False)
+    choices = [(view.model_label(text, name), name) for name in names]
+    info = text("controls.model_info") if any(name.endswith("@int4") for name in names) else None
+    return gr.Dropdown(choices, value=names[0], label=text("controls.model"), info=info, filterable=False)
 
 
 def run_buttons(text: Text) -> tuple[gr.Button, gr.Button, gr.Textbox]:
@@ -169,7 +171,7 @@ def prompt_of(lab: Lab) -> Callable[[Run], list[Any]]:
     """The prompt, its template and the model of a run."""
 
     def values(run: Run) -> list[Any]:
-        header, name = run.header, run.header.model.name
+        header, name = run.header, lab.name_of(run)
         return [header.prompt.text, header.prompt.template, name if name in lab.models.names else gr.skip()]
 
     return values

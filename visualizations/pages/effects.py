@@ -101,7 +101,7 @@ def _opener(lab: Lab, text: Text) -> Any:
             run = lab.runs.get(asked["run"])
             step = view.index_of(asked.get("step"), run)
             if lab.kept_logits(run, step) is None:
-                name = run.header.model.name
+                name = lab.name_of(run)
                 with lab.turns.running():
                     for news in lab.load(name):
                         yield view.dumps(view.loading(text, name, news))
@@ -177,7 +177,7 @@ def _logits(lab: Lab, run: Run, step: int) -> Tensor:
     """The step's full logits: kept from before, or by one forward where the model is loaded."""
     if (kept := lab.kept_logits(run, step)) is not None:
         return kept
-    name = run.header.model.name
+    name = lab.name_of(run)
     if not lab.models.is_loaded(name):
         raise UserError("run_forgotten")
     return lab.logits(run, step, lab.models.get(name))

@@ -16,7 +16,7 @@ from visualizations.figures import draw, logits
 from visualizations.figures.rows import EDGE, ROW
 from visualizations.figures.style import short, visible
 from visualizations.lab import Lab
-from visualizations.pages import controls, view
+from visualizations.pages import controls, step_cost, view
 from visualizations.pages.sampling import running, sources
 from visualizations.quiz import Card
 from visualizations.runs import Run
@@ -26,7 +26,7 @@ LESSON = "next-token"
 PROMPT = "The sky is"
 WORD_SHOWN, PIECES_SHOWN = 40, 40
 """Most columns of a word in a title, and most tokens of a word whose merges are not shown."""
-PANELS = (Panel("logits", pickable=True), Panel("draw"))
+PANELS = (Panel("logits", pickable=True), Panel("draw"), step_cost.PANEL)
 
 
 def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
@@ -55,6 +55,7 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
     gr.on([run.click, prompt.submit], run_it, [*asked, turn], viewer, **controls.TURN)
     write = viewer.pick(_writer(lab, text), asked, [prompt, viewer], show_progress="hidden")
     write.success(run_it, [*asked, turn], viewer, **controls.TURN)
+    viewer.measure(step_cost.measurer(lab, text), None, viewer, **controls.QUEUED)
 
 
 def _runner(lab: Lab, text: Text) -> Any:
@@ -81,7 +82,8 @@ def _writer(lab: Lab, text: Text) -> Any:
     def write(prompt: str, template: str, model: str, event: gr.EventData) -> tuple[Any, Any]:
         try:
             run = lab.runs.get(event.run)
-            loaded = lab.models.get(run.header.model.name) if lab.models.is_loaded(run.header.model.name) else None
+            name = lab.name_of(run)
+            loaded = lab.models.get(name) if lab.models.is_loaded(name) else None
         except UserError as error:
             raise gr.Error(text.error(error)) from None
         found = [c.token for c in run.step(0).stages[0].result.top if c.token.id == int(event.id)]
@@ -126,12 +128,18 @@ def _server(lab: Lab, text: Text) -> list[Any]:
                     logits.logits_caption(step, at["logits"], top), figure, rows=view.rows(figure, step, text, above)
                 ),
                 "draw": view.panel(draw.draw_caption(step, at["draw"]), draw.draw(step, at["draw"])),
+                step_cost.NAME: step_cost.shown(lab, ask, text, run),
             },
             "chips": chips(words, text, opened),
             "merges": merges(words, text, opened),
         }
 
-    return view.server(lab, text, render, sources, lambda run: cards(lab, run))
+    return view.server(lab, text, render, _sources, lambda run: cards(lab, run))
+
+
+def _sources(panel: str, step: Any) -> list[Any]:
+    """What computed a panel."""
+    return step_cost.sources() if panel == step_cost.NAME else sources(panel, step)
 
 
 def chips(words: Tokenization, text: Text, opened: Any) -> list[dict[str, Any]]:

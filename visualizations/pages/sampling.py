@@ -143,7 +143,7 @@ def _brancher(lab: Lab, text: Text) -> Any:
             header = api.prepare(loaded, old.prompt.text, settings, old.seed, old.prompt.template)
             return lab.runs.branch(parent, at, header, known), settings
 
-        yield from running(lab, text, parent.header.model.name, make, turn, step=at)
+        yield from running(lab, text, lab.name_of(parent), make, turn, step=at)
 
     return branch
 

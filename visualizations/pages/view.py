@@ -12,14 +12,14 @@ import orjson
 
 from decoding import codec
 from decoding.errors import UserError
-from decoding.trace import SampleStep, Token
+from decoding.trace import ModelInfo, SampleStep, Token
 from visualizations.figures.rows import EDGE, ROW
 from visualizations.figures.rules import rule_name, story
 from visualizations.figures.style import Theme, View, percent, visible
 from visualizations.lab import Lab, Loading
 from visualizations.quiz import Card, Question
 from visualizations.runs import Run
-from visualizations.text import Text
+from visualizations.text import STRINGS, Text
 
 PROMPT_SHOWN = 300
 """Most prompt tokens shown before the new ones; of a longer prompt, the last."""
@@ -172,9 +172,14 @@ def trouble(text: Text, error: Exception, **more: Any) -> str:
     return dumps({"message": text("error.unexpected"), "running": False, **more})
 
 
+def model_label(text: Text, name: str) -> str:
+    """An offered model as people call it."""
+    return text(key) if (key := f"model.{name}") in STRINGS else name
+
+
 def loading(text: Text, model: str, news: Loading) -> dict[str, Any]:
     """A viewer value that shows a model being made ready."""
-    words = text("viewer.loading", model=model)
+    words = text("viewer.loading", model=model_label(text, model))
     return {"progress": {"text": words, "fraction": news.fraction}, "running": True}
 
 
@@ -216,7 +221,7 @@ def about(text: Text, run: Run) -> str:
     header = run.header
     settings = header.settings
     searched = header.method == "beam"
-    parts = [f"{header.model.name} ({header.model.dtype}, {header.model.device})"]
+    parts = [f"{header.model.name} ({', '.join(_how(header.model))})"]
     if searched:
         parts += about_search(text, settings)
     elif settings["max_new_tokens"] > 1:  # of one token only its law is shown, not a draw
@@ -230,6 +235,11 @@ def about(text: Text, run: Run) -> str:
     if run.finish and settings["max_new_tokens"] > 1:
         parts.append(text(f"finish.{run.finish.reason}"))
     return " · ".join(parts)
+
+
+def _how(model: ModelInfo) -> list[str]:
+    """Precision, device and engine; a table has no engine."""
+    return [model.dtype, model.device] + ([] if model.name.startswith("toy:") else [model.engine])
 
 
 def about_search(text: Text, settings: Mapping[str, Any]) -> list[str]:

@@ -14,11 +14,12 @@ from visualizations.text.figures import FIGURES
 from visualizations.text.lab import LAB
 from visualizations.text.pages import PAGES
 from visualizations.text.quiz import QUIZ
+from visualizations.text.step_cost import STEP_COST
 
 Lang = Literal["en", "zh"]
 LANGS: tuple[Lang, ...] = ("en", "zh")
 
-STRINGS: dict[str, tuple[str, str]] = {**BEAM, **BEAM_PAGE, **FIGURES, **LAB, **PAGES, **QUIZ}
+STRINGS: dict[str, tuple[str, str]] = {**BEAM, **BEAM_PAGE, **FIGURES, **LAB, **PAGES, **QUIZ, **STEP_COST}
 CONTROLS = {
     "max_new_tokens": "controls.new_tokens",
     "num_beams": "beam.beams",
@@ -37,7 +38,7 @@ ABOUT_SETTINGS = frozenset({"out_of_range", "not_a_number", "unknown_choice", "o
 
 
 _ONE = re.compile(
-    r"(?<![\w.,])1 (token|item|move|probe|step|merge|draw|column|race|operation|run|degree|beam|sentence|candidate|other)s\b"
+    r"(?<![\w.,])1 (token|item|move|probe|step|merge|draw|column|race|operation|run|degree|beam|sentence|candidate|other|core)s\b"
     r"(?P<of> of freedom)?(?P<verb> (?:are|were)\b)?"
 )
 """`1 tokens are`: numbers are filled in, so English agrees with them afterwards."""

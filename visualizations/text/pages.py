@@ -32,6 +32,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "controls.raw": ("Raw: goes on writing", "原文：接着写"),
     "controls.chat": ("Chat: answers", "对话：作答"),
     "controls.model": ("Model", "模型"),
+    "controls.model_info": ("int4 is quicker and a little less exact.", "int4 更快，但略欠精确。"),
     "controls.run": ("Run", "运行"),
     "controls.stop": ("Stop", "停止"),
     "controls.changed": ("Settings changed: press Run.", "设置已改动：请按“运行”。"),
@@ -43,6 +44,8 @@ PAGES: dict[str, tuple[str, str]] = {
     "controls.seed": ("Seed", "随机种子"),
     "controls.off_at": ("{name} ({value} is off)", "{name}（{value} 为关）"),
     "model.smollm2": ("SmolLM2 135M Instruct", "SmolLM2 135M Instruct"),
+    "model.smollm2@int4": ("SmolLM2 135M Instruct, int4", "SmolLM2 135M Instruct，int4"),
+    "model.smollm2@torch": ("SmolLM2 135M Instruct, PyTorch", "SmolLM2 135M Instruct，PyTorch"),
     "model.toy:lecture": ("Toy: the lecture's table", "玩具模型：讲义里的表"),
     "order.help": (
         "Applied from the top down. Only rules that are on do anything.",

@@ -1,0 +1,177 @@
+"""ONNX Runtime beside transformers.generate on this CPU, in one run, with every step recorded on our side.
+
+    python -m benchmarks.engine [--prompts FILE.jsonl] [--count 4] [--tokens 32] [--rounds 3]
+
+Greedy in float32 and int4, four beams in float32, the share of a step that is no forward (to process, draw and record
+it), and T(5) / T(1): what a verified draft of four costs in steps. Contestants take turns, as in `benchmarks.speed`.
+Where `llama_cpp` can be imported it runs the bundled GGUF file in the same turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks import prompts
+from benchmarks.beam import traced
+from benchmarks.speed import SAMPLING, Contest, Endless, Make, ours, theirs
+from decoding import api
+from decoding.errors import UserError
+from decoding.models import bundled, timing
+from decoding.sampling import Uniforms, sample
+from decoding.settings import TOP_LIMIT, BeamSettings, SampleSettings
+
+PRECISIONS = ("float32", "int4")
+BEAMS = 4
+FEW = {"tokens": (1, 2, 3, 5, 8, 16, 32), "rows": (1, 4, 16), "seconds": 2.0}
+
+
+def llama_cpp() -> Make | None:
+    """Greedy of llama.cpp on the bundled file; None where either is missing."""
+    gguf = bundled.find()
+    if gguf is None or importlib.util.find_spec("llama_cpp") is None:
+        return None
+    from llama_cpp import Llama
+
+    model = Llama(str(gguf), n_ctx=1024, n_threads=torch.get_num_threads(), logits_all=False, verbose=False)
+
+    def make(ids: Sequence[int], tokens: int, seed: int) -> int:
+        model.reset()
+        for number, _ in enumerate(model.generate(list(ids), temp=0.0, top_k=1), start=1):
+            if number == tokens:
+                break
+        return tokens
+
+    return make
+
+
+def contests(module: Any, models: Sequence[Any]) -> list[Contest]:
+    """Each precision beside `generate`, beams in the first one, and all beside llama.cpp where it is there."""
+    module.generation_config.eos_token_id = None
+    greedy = api.greedy_settings(top=TOP_LIMIT)
+    found = [Contest(f"greedy {m.info.dtype}", ours(m, greedy), theirs(module, do_sample=False)) for m in models]
+    beams = traced(models[0], BeamSettings(num_beams=BEAMS)), theirs(module, num_beams=BEAMS, do_sample=False)
+    found.append(Contest(f"{BEAMS} beams {models[0].info.dtype}", *beams))
+    if (other := llama_cpp()) is not None:
+        found += [Contest(f"{m.info.dtype} / llama.cpp", ours(m, greedy), other) for m in models]
+    return found
+
+
+def race(field: Sequence[Contest], all_ids: Sequence[Sequence[int]], tokens: int, rounds: int) -> None:
+    """Every contest on every prompt, `rounds` times, after a warm-up."""
+    for contest in field:
+        contest.take_turns(0, all_ids[0], 4, 0)
+        contest.times.clear()
+    for number in range(rounds):
+        for at, ids in enumerate(all_ids):
+            for contest in field:
+                contest.take_turns(at, ids, tokens, number + at)
+            print(f"\rround {number + 1} of {rounds}, prompt {at + 1} of {len(all_ids)}", end="", file=sys.stderr)
+    print(file=sys.stderr)
+
+
+class Timed(Endless):
+    """A model that adds up the seconds of its forwards."""
+
+    seconds = 0.0
+
+    def forward(self, *given: Any, **options: Any) -> Any:
+        """As the model's own."""
+        started = time.perf_counter()
+        output = self._model.forward(*given, **options)
+        self.seconds += time.perf_counter() - started
+        return output
+
+
+def tracing_share(model: Any, ids: Sequence[int], settings: SampleSettings) -> tuple[float, float]:
+    """Milliseconds of a step that are no forward, and their share of the whole step; the prompt's step is left out."""
+    timed = Timed(model)
+    steps = sample(timed, ids, settings, Uniforms(0))
+    next(steps)
+    timed.seconds, started = 0.0, time.perf_counter()
+    count = sum(1 for _ in steps)
+    whole = time.perf_counter() - started
+    rest = whole - timed.seconds
+    return 1000 * rest / count, rest / whole
+
+
+def tracing_rows(models: Sequence[Any], all_ids: Sequence[Sequence[int]], tokens: int) -> list[str]:
+    """Median over the prompts, greedy and with three rules, by model."""
+    kinds = {
+        "greedy": api.greedy_settings(max_new_tokens=tokens, top=TOP_LIMIT),
+        "T .8, top-k 50, top-p .95": api.sample_settings(max_new_tokens=tokens, top=TOP_LIMIT, **SAMPLING),
+    }
+    lines = []
+    for model in models:
+        for name, settings in kinds.items():
+            found = [tracing_share(model, ids, settings) for ids in all_ids]
+            spent, share = (statistics.median(column) for column in zip(*found, strict=True))
+            lines.append(f"{model.info.dtype:<10} {name:<28} {spent:6.2f} ms {share:7.1%}")
+    return lines
+
+
+def times_rows(models: Sequence[Any]) -> list[str]:
+    """T(n) and B(b) of each model in milliseconds, the floor, and T(5) / T(1)."""
+    lines = []
+    for model in models:
+        found = timing.measure(model, lambda done: None, **FEW)  # type: ignore[arg-type]
+        tokens = " ".join(f"T({each.count}) {each.milliseconds:.1f}" for each in found.tokens)
+        rows = " ".join(f"B({each.count}) {each.milliseconds:.1f}" for each in found.rows)
+        lines.append(f"{model.info.engine} {model.info.dtype}: {tokens} {rows}")
+        ratio = found.of_tokens(5) / found.of_tokens(1)
+        reads = f"reads {found.weight_bytes / 1e6:,.0f} MB a forward, {found.bandwidth / 1e9:.1f} GB/s"
+        lines.append(f"  T(5) / T(1) = {ratio:.2f}; {reads}: at least {found.floor:.1f} ms")
+    return lines
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = argparse.ArgumentParser(prog="python -m benchmarks.engine", description=__doc__.splitlines()[0])
+    top.add_argument("--model", default="smollm2")
+    top.add_argument("--prompts", type=Path, help="JSON lines with 'prompt' or 'turns'; default: eight of our own")
+    top.add_argument("--count", type=int, default=4, help="prompts to take, evenly spaced through the file")
+    top.add_argument("--tokens", type=int, default=32, help="new tokens per prompt")
+    top.add_argument("--rounds", type=int, default=3)
+    top.add_argument("--threads", type=int, help="of torch; default: its own choice")
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run and print the tables; 2 with one line where the prompts or the model cannot be had."""
+    options = parser().parse_args(arguments)
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    try:
+        texts = prompts.read(options.prompts, options.count)
+        reference: Any = api.load(options.model, "cpu", "float32", engine="torch")
+        models: list[Any] = [api.load(options.model, "cpu", engine="onnx", precision=each) for each in PRECISIONS]
+        all_ids = [reference.encode(text) for text in texts]
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    lengths = sorted(map(len, all_ids))
+    print(f"{options.model} on {torch.get_num_threads()} threads of torch; {len(all_ids)} prompts of", end=" ")
+    print(f"{lengths[0]} to {lengths[-1]} tokens, {options.tokens} new tokens each")
+    print("\nTokens per second, median; ratio ours / generate: median, middle half, and of the best turns")
+    print(f"{'':<28} {'ours':>8} {'other':>9} {'ratio':>8} {'middle half':>16} {'best':>8}")
+    field = contests(reference.module, models)
+    race(field, all_ids, options.tokens, options.rounds)
+    for contest in field:
+        print(contest.row())
+    print(f"\nTracing: what a step takes beside its forward ({TOP_LIMIT} alternatives), and its share of the step")
+    print("\n".join(tracing_rows(models, all_ids, options.tokens)))
+    print("\nMilliseconds of one forward after 100 tokens, best of several")
+    print("\n".join(times_rows([reference, *models])))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,289 @@
+"""One suite for every engine: torch is the reference, ONNX Runtime must give the same laws.
+
+Small random models of each architecture are saved to a folder and loaded from it, as a user's are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from decoding import api
+from decoding.models import engines, load, onnx, onnx_graph
+from decoding.trace import SampleStep
+
+needs_onnx = pytest.mark.skipif(not engines.is_installed(), reason="onnxruntime or onnx is not installed")
+pytestmark = needs_onnx
+
+FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "llama": ("llama", {}),
+    "llama-biased": ("llama", {"attention_bias": True, "mlp_bias": True, "tie_word_embeddings": False}),
+    "llama-long": (
+        "llama",
+        {
+            "rope_parameters": {
+                **{"rope_type": "llama3", "rope_theta": 10000.0, "factor": 8.0, "low_freq_factor": 1.0},
+                **{"high_freq_factor": 4.0, "original_max_position_embeddings": 64},
+            }
+        },
+    ),
+    "qwen2": ("qwen2", {}),
+    "qwen3": ("qwen3", {"tie_word_embeddings": False}),
+}
+LOWEST = torch.finfo(torch.float32).min
+CLOSE = {"atol": 1e-4, "rtol": 1e-5}
+
+
+@pytest.fixture(scope="session")
+def folders(
+    make_module: Callable[..., Any], tiny_tokenizer: Any, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    """A folder for each family, its norms and biases away from their starting values."""
+    found = {}
+    for name, (family, options) in FAMILIES.items():
+        module = make_module(family, head_dim=16, **options)
+        for key, weight in module.named_parameters():
+            if "norm" in key or "bias" in key:
+                weight.data += 0.2 * torch.randn_like(weight)
+        folder = tmp_path_factory.mktemp(name)
+        module.save_pretrained(folder)
+        tiny_tokenizer.save_pretrained(folder)
+        found[name] = folder
+    return found
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache folder of the tests' own."""
+    with pytest.MonkeyPatch.context() as patch:
+        root = tmp_path_factory.mktemp("cache")
+        patch.setenv("DECODING_LAB_CACHE", str(root))
+        yield root
+
+
+@pytest.fixture(scope="session", params=FAMILIES)
+def reference(request: Any, folders: dict[str, Path]) -> Any:
+    """The family's model on torch."""
+    return load(str(folders[request.param]), device="cpu", dtype="float32", engine="torch")
+
+
+@pytest.fixture(scope="session", params=["torch", "onnx", "onnx-by-rows"])
+def model(request: Any, reference: Any, cache: Path) -> Iterator[Any]:
+    """The same model on each engine; the last as in runtimes that read several rows one by one."""
+    if request.param == "torch":
+        yield reference
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "onnx-by-rows":
+            patch.setattr(onnx, "has_counts", lambda: False)
+            patch.setattr(onnx_graph, "has_counts", lambda: False)
+            patch.setattr("decoding.models.onnx_build.VERSION", "by-rows")
+        patch.setattr(onnx, "FIRST_CAPACITY", 8)
+        patch.setattr(onnx, "CHUNK", 16)
+        yield load(reference.info.name, device="cpu", engine="onnx")
+
+
+def ids(model: Any, text: str) -> list[int]:
+    return model.encode(text)
+
+
+def alone(reference: Any, tokens: list[int]) -> Tensor:
+    """The last logits of one text read by torch in one go: (vocabulary,)."""
+    return reference.forward(torch.tensor([tokens]), reference.new_cache(), logits_to_keep=1).logits[0, 0]
+
+
+def close(found: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(found, expected, **CLOSE)
+
+
+def close_states(found: Tensor | None, expected: Tensor | None) -> None:
+    """Hidden states are not of the size of logits: within 1e-5 of the largest."""
+    assert found is not None and expected is not None
+    torch.testing.assert_close(found, expected.clone(), atol=1e-5 * float(expected.abs().max()), rtol=0)
+
+
+# --- forward ---------------------------------------------------------------------------------------
+
+
+def test_logits_are_those_of_torch(model: Any, reference: Any) -> None:
+    rows = torch.tensor([ids(model, "The sky is blue and the"), ids(model, "The sea is blue and the")])
+    found = model.forward(rows, model.new_cache(2)).logits
+    assert found.dtype == torch.float32 and found.shape == (*rows.shape, model.info.vocab_size)
+    close(found, reference.forward(rows, reference.new_cache(2)).logits)
+
+
+def test_cached_equals_whole(model: Any) -> None:
+    """In parts that cross the first capacity of the buffers and the size of a pass."""
+    tokens = torch.tensor(
+        [ids(model, "The sky is blue and the sea is deep; she said that they said it first, in 1995")]
+    )
+    assert tokens.shape[1] > 24
+    whole = model.forward(tokens, model.new_cache()).logits
+    for cuts in ([1, 2, 3], [7, 8], [20], []):
+        cache = model.new_cache()
+        parts = torch.tensor_split(tokens, cuts, dim=1)
+        close(torch.cat([model.forward(part, cache).logits for part in parts], 1), whole)
+        assert cache.length == tokens.shape[1]
+
+
+def test_only_the_logits_asked_for(model: Any) -> None:
+    rows = torch.arange(3, 43).view(2, 20)
+    whole = model.forward(rows, model.new_cache(2)).logits
+    for keep in (1, 3, 6, 20, 50):
+        close(model.forward(rows, model.new_cache(2), logits_to_keep=keep).logits, whole[:, -keep:])
+
+
+def test_hidden_states_are_those_of_torch(model: Any, reference: Any) -> None:
+    rows = torch.arange(3, 43).view(2, 20)
+    layers = (-1, 0, 2, 0)
+    found = model.forward(rows, model.new_cache(2), logits_to_keep=1, hidden_layers=layers).hidden
+    expected = reference.forward(rows, reference.new_cache(2), hidden_layers=layers).hidden
+    assert found is not None and expected is not None and found.shape == (4, 2, 20, 32)
+    close_states(found, expected)
+    cache = model.new_cache(2)  # asked for at some steps only
+    model.forward(rows[:, :1], cache, hidden_layers=(1,))
+    assert model.forward(rows[:, 1:2], cache).hidden is None
+    third = model.forward(rows[:, 2:3], cache, hidden_layers=(-1,)).hidden
+    close_states(third, expected[:1, :, 2:3])
+
+
+def test_returned_logits_are_the_callers(model: Any) -> None:
+    cache = model.new_cache()
+    first = model.forward(torch.tensor([[5, 6]]), cache).logits
+    before = first.clone()
+    model.forward(torch.tensor([[7, 8]]), cache)
+    assert torch.equal(first, before)
+
+
+# --- cache -----------------------------------------------------------------------------------------
+
+
+def test_crop_and_reorder_are_exact(model: Any, reference: Any) -> None:
+    text = ids(model, "The sky is blue")
+    rows = torch.tensor([text, text[::-1]])
+    cache = model.new_cache(2)
+    model.forward(rows, cache)
+    cache.reorder([1, 0, 1])
+    cache.crop(len(text) - 1)
+    again = model.forward(torch.tensor([text[:1], text[-1:], text[:1]]), cache).logits[:, 0]
+    expected = torch.stack([alone(reference, list(row)) for row in (text[::-1], text, text[::-1])])
+    close(again, expected)
+    cache.crop(0)
+    assert cache.length == 0
+    close(model.forward(rows[[1, 0, 1]], cache, logits_to_keep=1).logits[:, 0], expected)
+
+
+def test_beams_of_one_prompt(model: Any, reference: Any) -> None:
+    """One row becomes four, whose tokens then change places at every step, as in a beam search."""
+    texts = [ids(model, "The sky is")] * 4
+    cache = model.new_cache()
+    model.forward(torch.tensor(texts[:1]), cache)
+    cache.reorder([0, 0, 0, 0])
+    for step, order in enumerate(([0, 1, 2, 3], [1, 1, 0, 3], [3, 2, 1, 0], [2, 2, 2, 2], [0, 1], [1, 0, 1])):
+        cache.reorder(order)
+        new = [20 + 7 * step + row for row in range(len(order))]
+        texts = [[*texts[row], token] for row, token in zip(order, new, strict=True)]
+        found = model.forward(torch.tensor([[token] for token in new]), cache).logits[:, 0]
+        close(found, torch.stack([alone(reference, text) for text in texts]))
+
+
+def test_an_empty_cache_takes_all_operations(model: Any) -> None:
+    cache = model.new_cache()
+    cache.crop(0)
+    cache.keep([])
+    cache.reorder([0, 0])
+    assert cache.length == 0
+    with pytest.raises(AssertionError, match="crop to 1 of 0"):
+        cache.crop(1)
+    assert model.forward(torch.tensor([[5], [6]]), cache).logits.shape[0] == 2
+
+
+def test_rows_may_read_several_tokens(model: Any, reference: Any) -> None:
+    first, second = torch.arange(3, 13).view(2, 5), torch.arange(30, 36).view(2, 3)
+    cache = model.new_cache(2)
+    model.forward(first, cache)
+    found = model.forward(second, cache, hidden_layers=(1,))
+    whole = reference.forward(torch.cat([first, second], 1), reference.new_cache(2), hidden_layers=(1,))
+    close(found.logits, whole.logits[:, 5:].clone())
+    close_states(found.hidden, whole.hidden[:, :, 5:])
+
+
+# --- masks and positions ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prompt", ["The sky is", ""])
+def test_a_tree_under_its_mask_is_its_paths(model: Any, reference: Any, prompt: str) -> None:
+    """Six nodes in one forward against each path alone, and again after one branch was kept."""
+    start = ids(model, prompt) if prompt else []
+    nodes, parents, n = [11, 25, 40, 60, 61, 99], [-1, -1, 0, 0, 1, 3], len(start)
+    mask = torch.full((1, 1, 6, n + 6), LOWEST)
+    mask[..., :n] = 0
+    paths: list[list[int]] = []
+    for node, parent in enumerate(parents):
+        paths.append([*(paths[parent] if parent >= 0 else []), node])
+        mask[0, 0, node, [n + at for at in paths[node]]] = 0
+    depths = torch.tensor([[n + len(path) - 1 for path in paths]])
+    cache = model.new_cache()
+    if start:
+        model.forward(torch.tensor([start]), cache)
+    tree = model.forward(torch.tensor([nodes]), cache, depths, mask).logits[0]
+    for node, path in enumerate(paths):
+        close(tree[node], alone(reference, start + [nodes[at] for at in path]))
+    cache.keep([*range(n), *(n + at for at in paths[5])])
+    after = model.forward(torch.tensor([[7]]), cache, torch.tensor([[n + 3]])).logits[0, 0]
+    close(after, alone(reference, start + [nodes[at] for at in paths[5]] + [7]))
+
+
+def test_a_batch_of_ragged_prompts_is_each_alone(model: Any, reference: Any) -> None:
+    """Padded at the left; the padding is masked, and positions count from each text's own start."""
+    texts = [ids(model, text) for text in ("The sky", "The sky is blue and the sea is deep", "It")]
+    longest = max(map(len, texts))
+    padding = [longest - len(text) for text in texts]
+    tokens = torch.tensor([[0] * pad + text for pad, text in zip(padding, texts, strict=True)])
+    column = torch.arange(longest + 2)
+    hidden_columns = column < torch.tensor(padding)[:, None]
+
+    def mask(first: int, last: int) -> Tensor:
+        causal = column[None, :last] > torch.arange(first, last)[:, None]
+        blocked = causal[None] | hidden_columns[:, None, :last]
+        return torch.zeros(3, 1, last - first, last).masked_fill(blocked[:, None], LOWEST)
+
+    places = (column[None] - torch.tensor(padding)[:, None]).clamp(min=0)
+    cache = model.new_cache(3)
+    found = model.forward(tokens, cache, places[:, :longest], mask(0, longest), logits_to_keep=1).logits[:, 0]
+    close(found, torch.stack([alone(reference, text) for text in texts]))
+    more = torch.tensor([[7, 8], [9, 10], [11, 12]])
+    found = model.forward(more, cache, places[:, longest:], mask(longest, longest + 2), logits_to_keep=1).logits[:, 0]
+    expected = [alone(reference, [*text, *new]) for text, new in zip(texts, more.tolist(), strict=True)]
+    close(found, torch.stack(expected))
+
+
+def test_positions_of_a_first_pass_may_be_any(model: Any, reference: Any) -> None:
+    tokens, places = torch.tensor([[5, 6, 7, 8], [9, 10, 11, 12]]), torch.tensor([[3, 3, 9, 4], [0, 2, 4, 6]])
+    mask = torch.full((4, 4), LOWEST).triu(1)[None, None]
+    found = model.forward(tokens, model.new_cache(2), places, mask).logits
+    close(found, reference.forward(tokens, reference.new_cache(2), places, mask).logits)
+
+
+# --- whole runs ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{"temperature": 0.0}, {"temperature": 0.8, "top_k": 50, "top_p": 0.95}])
+def test_traces_are_those_of_torch(model: Any, reference: Any, options: dict[str, Any]) -> None:
+    settings = api.sample_settings(max_new_tokens=12, **options)
+    found, expected = (api.decode(each, "The sky is", settings, seed=3) for each in (model, reference))
+    assert found.finish == expected.finish
+    for ours, theirs in zip(found.steps, expected.steps, strict=True):
+        assert isinstance(ours, SampleStep) and isinstance(theirs, SampleStep)
+        assert ours.token == theirs.token and ours.prob == pytest.approx(theirs.prob, abs=1e-4)
+        for mine, other in zip(ours.stages, theirs.stages, strict=True):
+            probs = {candidate.token.id: candidate.prob for candidate in other.result.top}
+            for candidate in mine.result.top:
+                if candidate.token.id in probs:
+                    assert candidate.prob == pytest.approx(probs[candidate.token.id], abs=1e-4)
+            assert mine.result.entropy == pytest.approx(other.result.entropy, abs=1e-3)
