@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from decoding.beam.exhaustive import exhaustive, where_lost
+from decoding.beam.exhaustive import exhaustive
+from decoding.beam.paths import where_lost
 from decoding.beam.search import beam
 from decoding.errors import UserError
 from decoding.models import load
