@@ -37,7 +37,7 @@ def test_a_page_paints_before_any_model_is_loaded(
     finally:
         served.lab.models = kept
     expect(page.locator("h1")).to_have_text(Text(lang)(f"{slug}.question"))
-    drawn = page.locator(".lab-panel:not([hidden]) .lab-figure")
+    drawn = page.locator(".lab-panel:not([hidden]) .lab-figure:not([hidden])")
     assert drawn.count() >= 2
     for i in range(drawn.count()):
         expect(drawn.nth(i)).to_have_attribute("data-drawn", re.compile(r"\d+"))
