@@ -41,9 +41,14 @@ def test_run_streams_the_bundled_model_and_repeats_itself(browse: Opener) -> Non
 
 def test_the_recorded_run_is_what_run_gives(browse: Opener) -> None:
     page = browse("sampling")
-    recorded = text(page), page.locator(".lab-about").inner_text()
+    recorded = text(page), about(page)
     run(page)
-    assert (text(page), page.locator(".lab-about").inner_text()) == recorded
+    assert (text(page), about(page)) == recorded
+
+
+def about(page: Page) -> str:
+    """The line that says what made the run, but for the engine: another one gives the same text."""
+    return re.sub(r", (torch|onnx)\)", ")", page.locator(".lab-about").inner_text())
 
 
 def test_the_toy_run_ends_at_its_end_token(browse: Opener) -> None:
