@@ -206,7 +206,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         torch.set_num_threads(options.threads)
     try:
         texts = prompts.read(options.prompts)
-        model: Any = api.load(options.model, options.device, "float32")
+        model: Any = api.load(options.model, options.device, "float32", engine="torch")
         encoded = [model.encode(text, "chat" if options.chat else "raw") for text in texts]
     except UserError as error:
         print(error, file=sys.stderr)
