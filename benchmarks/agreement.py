@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -57,12 +56,8 @@ def difference(model: Any, ids: Sequence[int], tokens: int) -> tuple[int, float]
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     top = argparse.ArgumentParser(prog="python -m benchmarks.agreement", description=__doc__.splitlines()[0])
-    top.add_argument("--model", default="smollm2")
-    top.add_argument("--prompts", type=Path, help="JSON lines with 'prompt' or 'turns'; default: eight of our own")
-    top.add_argument("--count", type=int, default=50, help="prompts to take, evenly spaced through the file")
-    top.add_argument("--tokens", type=int, default=24, help="new tokens per prompt")
+    prompts.add_options(top, 50, 24)
     top.add_argument("--chat", action="store_true", help="put the prompts into the model's chat template")
-    top.add_argument("--threads", type=int, help="of torch; default: its own choice")
     top.add_argument("--device", default="auto")
     return top
 

@@ -17,7 +17,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -181,15 +180,9 @@ def parser() -> argparse.ArgumentParser:
     which = top.add_subparsers(dest="which", required=True)
     for name, count, tokens in (("agreement", 50, 24), ("speed", 8, 32)):
         command = which.add_parser(name)
-        command.add_argument("--model", default="smollm2")
-        command.add_argument(
-            "--prompts", type=Path, help="JSON lines with 'prompt' or 'turns'; default: eight of our own"
-        )
-        command.add_argument("--count", type=int, default=count, help="prompts to take, evenly spaced")
+        prompts.add_options(command, count, tokens)
         command.add_argument("--longest", type=int, default=200, help="tokens of the longest prompt taken")
-        command.add_argument("--tokens", type=int, default=tokens, help="new tokens per prompt")
         command.add_argument("--chat", action="store_true", help="put the prompts into the model's chat template")
-        command.add_argument("--threads", type=int, help="of torch; default: its own choice")
         command.add_argument("--device", default="auto")
     pairs, race = which.choices["agreement"], which.choices["speed"]
     pairs.add_argument("--widths", type=int, nargs=2, default=(1, 8), metavar=("LOW", "HIGH"))

@@ -15,7 +15,6 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -135,12 +134,8 @@ def times_rows(models: Sequence[Any]) -> list[str]:
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     top = argparse.ArgumentParser(prog="python -m benchmarks.engine", description=__doc__.splitlines()[0])
-    top.add_argument("--model", default="smollm2")
-    top.add_argument("--prompts", type=Path, help="JSON lines with 'prompt' or 'turns'; default: eight of our own")
-    top.add_argument("--count", type=int, default=4, help="prompts to take, evenly spaced through the file")
-    top.add_argument("--tokens", type=int, default=32, help="new tokens per prompt")
+    prompts.add_options(top, 4, 32)
     top.add_argument("--rounds", type=int, default=3)
-    top.add_argument("--threads", type=int, help="of torch; default: its own choice")
     return top
 
 

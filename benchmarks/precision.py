@@ -13,7 +13,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -91,12 +90,8 @@ def compare(reference: Any, models: Sequence[Any], all_ids: Sequence[Sequence[in
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     top = argparse.ArgumentParser(prog="python -m benchmarks.precision", description=__doc__.splitlines()[0])
-    top.add_argument("--model", default="smollm2")
-    top.add_argument("--prompts", type=Path, help="JSON lines with 'prompt' or 'turns'; default: eight of our own")
-    top.add_argument("--count", type=int, default=50, help="prompts to take, evenly spaced through the file")
-    top.add_argument("--tokens", type=int, default=24, help="new tokens per prompt")
+    prompts.add_options(top, 50, 24)
     top.add_argument("--longest", type=int, default=256, help="tokens read of a prompt at most")
-    top.add_argument("--threads", type=int, help="of torch; default: its own choice")
     return top
 
 

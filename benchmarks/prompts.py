@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 
@@ -17,6 +18,15 @@ OWN = (
     "A recipe for tomato soup. You need six tomatoes, an onion, salt and pepper. First,",
     "The train from Lyon to Turin leaves at nine, crosses the border at noon, and",
 )
+
+
+def add_options(command: argparse.ArgumentParser, count: int, tokens: int) -> None:
+    """What every benchmark of a model asks for; `count` prompts and `tokens` new ones where nothing is said."""
+    command.add_argument("--model", default="smollm2")
+    command.add_argument("--prompts", type=Path, help="JSON lines with 'prompt' or 'turns'; default: eight of our own")
+    command.add_argument("--count", type=int, default=count, help="prompts to take, evenly spaced through the file")
+    command.add_argument("--tokens", type=int, default=tokens, help="new tokens per prompt")
+    command.add_argument("--threads", type=int, help="of torch; default: its own choice")
 
 
 def read(path: Path | None, count: int | None = None) -> list[str]:

@@ -168,12 +168,8 @@ def memory() -> str:
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     top = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__.splitlines()[0])
-    top.add_argument("--model", default="smollm2")
-    top.add_argument("--prompts", type=Path, help="JSON lines with 'prompt' or 'turns'; default: eight of our own")
-    top.add_argument("--count", type=int, default=8, help="prompts to take, evenly spaced through the file")
-    top.add_argument("--tokens", type=int, default=32, help="new tokens per prompt")
+    prompts.add_options(top, 8, 32)
     top.add_argument("--rounds", type=int, default=3)
-    top.add_argument("--threads", type=int, help="of torch; default: its own choice")
     top.add_argument("--device", default="auto")
     top.add_argument("--dtype", default="auto")
     return top

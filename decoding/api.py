@@ -21,7 +21,7 @@ from decoding.beam.results import results
 from decoding.beam.search import beam
 from decoding.errors import UserError
 from decoding.models import load
-from decoding.models.protocol import LanguageModel, Template
+from decoding.models.protocol import LanguageModel, Template, text_of
 from decoding.sampling import Uniforms, sample
 from decoding.settings import (
     BeamSettings,
@@ -125,7 +125,7 @@ def finish(model: LanguageModel, ids: Sequence[int], cancelled: bool = False) ->
     """How a run with these new tokens ended: `eos` if the last ends a text, else `length` or `cancelled`."""
     ended = bool(ids) and ids[-1] in model.end_ids
     reason = "eos" if ended else "cancelled" if cancelled else "length"
-    return Finish(reason, tuple(ids), _text(model, ids))  # type: ignore[arg-type]
+    return Finish(reason, tuple(ids), text_of(model, ids))  # type: ignore[arg-type]
 
 
 def finish_beams(
@@ -138,7 +138,9 @@ def finish_beams(
     best = results(steps, settings)
     if not best:  # nothing was searched: a sampled token ended the text, or somebody the run
         return finish(model, _sampled(steps), cancelled)
-    returned = tuple(Returned(each.token_ids, _text(model, each.token_ids), each.logprob, each.score) for each in best)
+    returned = tuple(
+        Returned(each.token_ids, text_of(model, each.token_ids), each.logprob, each.score) for each in best
+    )
     first = finish(model, best[0].token_ids)
     stopped = cancelled and isinstance(steps[-1], BeamStep) and steps[-1].ending is None
     return Finish("cancelled" if stopped else first.reason, first.token_ids, first.text, returned)
@@ -146,11 +148,6 @@ def finish_beams(
 
 def _sampled(steps: Sequence[Step]) -> list[int]:
     return [step.token.id for step in steps if isinstance(step, SampleStep)]
-
-
-def _text(model: LanguageModel, ids: Sequence[int]) -> str:
-    """Joined text, the end token left out."""
-    return model.decode(ids[:-1] if ids and ids[-1] in model.end_ids else ids)
 
 
 def save(trace: Trace, path: str | Path) -> None:

@@ -1,4 +1,4 @@
-"""What a processor is: a checked setting that is also the function it sets."""
+"""What a rule is: a checked setting that is also the function it sets."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def check_number(name: str, value: Any, low: float, high: float, limit: str, who
     return int(value) if whole else float(value)
 
 
-class Processor(ABC):
-    """One rule, made from its value. `name`: its option in transformers' generate(), where it has one."""
+class Setting(ABC):
+    """A rule's one value, checked when it is made. `name`: the option that sets it."""
 
     __slots__ = ()
     name: ClassVar[str]
-    neutral: ClassVar[float]
+    neutral: ClassVar[float] = 0
     low: ClassVar[float] = 0
     high: ClassVar[float] = 1
     limit: ClassVar[str] = "0 ≤ {name} ≤ 1"
@@ -55,9 +55,21 @@ class Processor(ABC):
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     @property
+    def value(self) -> Any:
+        """The setting by itself."""
+        (value,) = self.params().values()
+        return value
+
+    @property
     def active(self) -> bool:
         """False at the neutral value, where the rule never changes anything."""
-        return all(value != self.neutral for value in self.params().values())
+        return bool(self.value != self.neutral)
+
+
+class Processor(Setting):
+    """One rule on the logits. `name`: its option in transformers' generate(), where it has one."""
+
+    __slots__ = ()
 
     def __call__(self, logits: Tensor, history: Tensor | None = None) -> Tensor:
         """The logits after this rule; `logits` itself where it is off."""

@@ -32,7 +32,7 @@ def lines(trace: Trace) -> Iterator[str]:
         yield f"{'step':>4}  {'token':<18} {'p':>8} {'model p':>8} {'kept':>7} {'bits':>6}  drawn"
     for step in sampled:
         yield from _sample_lines(step)
-    yield from _search_lines(searched, " " if header.model.name.startswith("toy:") else "")
+    yield from _search_lines(searched, header.model.joiner)
     for number, text in enumerate(trace.finish.returned, start=1):
         yield f"returned {number}: {text.text!r}, logprob {text.logprob:.4f}, score {text.score:.4f}"
     yield f"text: {trace.finish.text!r} (ended by {trace.finish.reason})"

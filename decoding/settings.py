@@ -188,7 +188,7 @@ class BeamSettings:
             self._refuse("num_beam_groups", groups, "search = beam", 1)
         if self.search == "stochastic":  # a fair sample has no other order, and leaves nobody out
             for rule in self.rules:
-                self._refuse(rule.name, next(iter(rule.params().values())), "search = beam | sample", rule.neutral)
+                self._refuse(rule.name, rule.value, "search = beam | sample", rule.neutral)
             if self.length_penalty != 1:
                 self._refuse("length_penalty", self.length_penalty, "search = beam | sample", 1)
             if self.early_stopping:
@@ -250,7 +250,7 @@ def _made(registry: Mapping[str, Any], options: Mapping[str, Any], order: Sequen
 
 def _by_name(items: Sequence[Processor | PruningRule], order: str) -> dict[str, Any]:
     """Each one's value by its name, and their names in order."""
-    values = {item.name: next(iter(item.params().values())) for item in items}
+    values = {item.name: item.value for item in items}
     return values | {order: tuple(item.name for item in items)}
 
 

@@ -290,6 +290,16 @@ class ModelInfo:
     end_ids: tuple[int, ...] = ()
     engine: str = "torch"
 
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a table of probabilities."""
+        return self.name.startswith("toy:")
+
+    @property
+    def joiner(self) -> str:
+        """What stands between two tokens in running text: a table's words stand apart."""
+        return " " if self.is_table else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Header:

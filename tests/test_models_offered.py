@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any
 
 import pytest
 
 from decoding import models
 from decoding.trace import ModelInfo
-from visualizations import models as offers
 from visualizations.lab import Lab
 from visualizations.models import Choice, Models, offered
 from visualizations.pages import view
@@ -71,7 +71,7 @@ def test_each_is_loaded_as_its_name_says_and_once(
 
 @pytest.mark.parametrize("there", [True, False])
 def test_int4_is_offered_where_onnx_runtime_is(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offers.importlib.util, "find_spec", lambda package: object() if there else None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda package: object() if there else None)
     monkeypatch.setenv("DECODING_LAB_MODELS", "smollm2@torch, smollm2")
     names = offered()
     assert names[0] == "smollm2" and ("smollm2@int4" in names) == there

@@ -143,7 +143,7 @@ class Lab:
 
     def compare(self, run: Run, model: LanguageModel) -> Iterator[tuple[float, str]]:
         """Other searches from the run's prompt, yielding the fraction done and the name of each; kept with the run."""
-        from decoding.beam.compare import contests, exhausted
+        from decoding.beam.compare import CONTESTS, contests, exhausted
         from decoding.settings import beam_settings_from
 
         settings = beam_settings_from(run.header.settings)
@@ -151,8 +151,8 @@ class Lab:
         found = []
         for contest in contests(model, prompt, settings, run.header.seed):
             found.append(contest)
-            yield len(found) / 4, contest.name
-        small = exhausted(model, prompt, settings) if run.header.model.name.startswith("toy:") else None
+            yield len(found) / len(CONTESTS), contest.name
+        small = exhausted(model, prompt, settings) if run.header.model.is_table else None
         run.comparison = Comparison(tuple(found), small)
 
     def exhausted(self, run: Run, settings: Mapping[str, Any]) -> Exhausted | None:

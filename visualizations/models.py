@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from decoding.errors import UserError
+from decoding.models.engines import is_installed
 from decoding.models.protocol import LanguageModel
 from decoding.models.table import names
 from decoding.trace import ModelInfo
@@ -41,7 +41,7 @@ class Choice:
 
     def load(self, progress: Progress | None = None) -> LanguageModel:
         """The model itself. ONNX Runtime is for CPUs, whatever else the machine has."""
-        from decoding.models import load  # imports torch: not before a model is wanted
+        from decoding.models import load
 
         device = "cpu" if self.engine == "onnx" else "auto"
         return load(self.model, device=device, progress=progress, engine=self.engine, precision=self.precision)
@@ -96,6 +96,5 @@ def offered() -> tuple[str, ...]:
     """
     toys = [f"toy:{name}" for name in names()]
     extra = [name.strip() for name in os.environ.get("DECODING_LAB_MODELS", "").split(",")]
-    has_onnx = all(importlib.util.find_spec(package) is not None for package in ("onnx", "onnxruntime"))
-    quick = [f"{DEFAULT}@int4"] if has_onnx else []
+    quick = [f"{DEFAULT}@int4"] if is_installed() else []
     return tuple(dict.fromkeys([DEFAULT, *quick, "toy:lecture", *toys, *filter(None, extra)]))

@@ -11,13 +11,15 @@ from decoding.beam.pruning import RelativeThreshold
 from decoding.beam.results import results
 from decoding.beam.search import beam
 from decoding.errors import UserError
-from decoding.models.protocol import LanguageModel
+from decoding.models.protocol import LanguageModel, text_of
 from decoding.models.table import REST
 from decoding.sampling import Uniforms
 from decoding.settings import BeamSettings
 from decoding.trace import BeamStep, Step
 from decoding.values import Contest, Exhausted
 
+CONTESTS = ("greedy", "beam", "rules", "stochastic")
+"""The searches compared, in their order."""
 USUAL_RULE = RelativeThreshold(0.3)
 """The rule compared where the settings have none."""
 
@@ -45,9 +47,9 @@ def contests(model: LanguageModel, prompt: Sequence[int], settings: BeamSettings
             plain, search="stochastic", length_penalty=1.0, early_stopping=False, num_return_sequences=width
         ),
     }
-    for name, entry in entries.items():
-        steps = tuple(beam(model, prompt, entry, Uniforms(seed)))
-        yield _contest(name, model, steps, entry, settings.length_penalty)
+    for name in CONTESTS:
+        steps = tuple(beam(model, prompt, entries[name], Uniforms(seed)))
+        yield _contest(name, model, steps, entries[name], settings.length_penalty)
 
 
 def _contest(
@@ -58,12 +60,12 @@ def _contest(
     scores = [normalised(each.logprob, len(each.token_ids), length_penalty) for each in found]
     score, best = max(zip(scores, found, strict=True), key=lambda pair: pair[0])
     ids = best.token_ids
-    text = model.decode(ids[:-1] if ids[-1] in model.end_ids else ids)
+    text = text_of(model, ids)
     depths = [step for step in steps if isinstance(step, BeamStep)]
     considered = sum(step.considered for step in depths)
     expanded = 1 + sum(node.fate == "kept" for step in depths[:-1] for node in step.nodes)
     width = settings.num_beams
-    rules = {rule.name: float(next(iter(rule.params().values()))) for rule in settings.rules}
+    rules = {rule.name: float(rule.value) for rule in settings.rules}
     return Contest(name, width, rules, text, ids, best.logprob, score, len(depths), expanded, considered)
 
 
@@ -78,7 +80,9 @@ def exhausted(model: LanguageModel, prompt: Sequence[int], settings: BeamSetting
     longest = settings.max_new_tokens - settings.sample_first
     try:
         found = exhaustive(model, prompt, longest, settings.length_penalty)
-    except UserError:
+    except UserError as error:
+        if error.code != "too_many_texts":
+            raise
         return None
     rest = {id for text in found for id in text.token_ids if model.token(id).text == REST}
     texts = [text for text in found if not rest.intersection(text.token_ids)]

@@ -9,7 +9,7 @@ import torch
 from decoding import observe
 from decoding.beam.paths import normalised
 from decoding.errors import UserError
-from decoding.models.protocol import LanguageModel
+from decoding.models.protocol import LanguageModel, text_of
 from decoding.trace import Returned
 
 LIMIT = 100_000
@@ -48,7 +48,7 @@ def exhaustive(
         opened = [text for text in grown if text[0][-1] not in model.end_ids]
     found = [(normalised(logprob, len(ids), length_penalty), ids, logprob) for ids, logprob in done + opened]
     found.sort(key=lambda text: (-text[0], text[1]))
-    return tuple(Returned(ids, _text(model, ids), logprob, score) for score, ids, logprob in found)
+    return tuple(Returned(ids, text_of(model, ids), logprob, score) for score, ids, logprob in found)
 
 
 def _grown(
@@ -66,8 +66,3 @@ def _grown(
         columns = zip(rows.tolist(), tokens.tolist(), logprobs[rows, tokens].tolist(), strict=True)
         more = (((*batch[row][0], token), batch[row][1] + own) for row, token, own in columns)
         yield len(opened) - start - len(batch), len(rows), more
-
-
-def _text(model: LanguageModel, ids: Sequence[int]) -> str:
-    """The joined text, end token left out."""
-    return model.decode(ids[:-1] if ids[-1] in model.end_ids else ids)

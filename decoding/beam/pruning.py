@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import math
 import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from decoding.beam.candidates import Candidates
-from decoding.processor_base import check_number
+from decoding.processor_base import Setting
 from decoding.trace import Cut
 
 TOLERANCE = 1e-9
@@ -43,34 +42,10 @@ class Judgement:
     cut: Tensor
 
 
-class PruningRule(ABC):
-    """One rule, made from its value; `name` is its option."""
+class PruningRule(Setting):
+    """One rule on the candidates of a depth."""
 
     __slots__ = ()
-    name: ClassVar[str]
-    neutral: ClassVar[float] = 0
-    low: ClassVar[float] = 0
-    high: ClassVar[float] = 1
-    limit: ClassVar[str] = "0 ≤ {name} ≤ 1"
-    whole: ClassVar[bool] = False
-
-    @abstractmethod
-    def __init__(self, value: Any, /) -> None: ...
-
-    def __post_init__(self) -> None:
-        """Check the value. Raises UserError (`not_a_number`, `out_of_range`)."""
-        ((symbol, value),) = self.params().items()
-        limit = self.limit.format(name=self.name)
-        object.__setattr__(self, symbol, check_number(self.name, value, self.low, self.high, limit, self.whole))
-
-    def params(self) -> dict[str, Any]:
-        """The setting by its symbol, for the trace."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-
-    @property
-    def active(self) -> bool:
-        """False at the neutral value, where the rule never cuts anything."""
-        return all(value != self.neutral for value in self.params().values())
 
     def judge(self, candidates: Candidates) -> Judgement:
         """The rule's value, threshold and verdict for each of the n candidates, whose log-probabilities are finite."""
@@ -119,7 +94,7 @@ class AbsoluteThreshold(PruningRule):
     def __post_init__(self) -> None:
         """Check the value. Raises UserError (`not_a_number`, `out_of_range`)."""
         if self.a != self.neutral:
-            PruningRule.__post_init__(self)
+            Setting.__post_init__(self)
 
     def _judge(self, candidates: Candidates) -> Judgement:
         threshold = candidates.logprobs.max() - self.a

@@ -43,7 +43,7 @@ def load(
         from decoding.models import onnx
 
         local_source, local, arch = found
-        # float32 by default: int4 rounds inputs to 8 bits, and one likeliest token in 25 is another then.
+        # float32 by default: int4 rounds inputs to 8 bits, and one likeliest token in 23 is another then.
         chosen = "float32" if precision == "auto" else precision
         return onnx.load(local_source, local, arch, name, chosen, progress, gguf)
     if precision == "int4":

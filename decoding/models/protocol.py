@@ -108,3 +108,8 @@ class LanguageModel(Protocol):
         (0 = embeddings, -1 = the last, after the final norm).
         """
         ...
+
+
+def text_of(model: LanguageModel, ids: Sequence[int]) -> str:
+    """Joined text of new tokens, the end token left out."""
+    return model.decode(ids[:-1] if ids and ids[-1] in model.end_ids else ids)

@@ -1,10 +1,9 @@
 // Panels without a figure: a table, a listing of code. Folding of a tree's nodes. Joined to viewer.js, whose names they use.
 function table(card, { head, rows }) {
-  const line = (tag, cells, named) =>
-    el("tr", {}, ...cells.map((cell, index) => el(index === 0 && named ? "th" : tag, index === 0 && named ? { scope: "row" } : {}, cell)));
   const header = el("thead", {}, el("tr", {}, ...head.map((cell) => el("th", { scope: "col" }, cell))));
+  const line = ([name, ...cells]) => el("tr", {}, el("th", { scope: "row" }, name), ...cells.map((cell) => el("td", {}, cell)));
   card.querySelector(".lab-board").replaceChildren(
-    el("table", { class: "lab-table" }, header, el("tbody", {}, ...rows.map((row) => line("td", row, true)))),
+    el("table", { class: "lab-table" }, header, el("tbody", {}, ...rows.map(line))),
   );
 }
 

@@ -218,7 +218,7 @@ def live_options(live: list[Any]) -> dict[str, Any]:
 
 def compare_toy(lab: Lab, loaded: LanguageModel, run: Run) -> None:
     """A table is small: what other searches find in it, and its best text, are there at once."""
-    if run.header.model.name.startswith("toy:"):
+    if run.header.model.is_table:
         for _ in lab.compare(run, loaded):
             pass
 

@@ -13,7 +13,7 @@ from visualizations.figures.beam_words import share
 from visualizations.figures.style import decimal, visible
 from visualizations.lab import Lab
 from visualizations.pages import beam, view
-from visualizations.pages.beam_view import Judged, best_path, joiner, listing, root_of
+from visualizations.pages.beam_view import Judged, best_path, listing, root_of
 from visualizations.pages.view import Ask
 from visualizations.text import Text
 
@@ -141,7 +141,7 @@ def _absolute(lab: Lab, ask: Ask, text: Text, steps: Sequence[BeamStep], nats: f
     run, at = lab.lesson(beam.LESSON), ask.view("absolute", text)
     judged = _judged(lab, steps, absolute_threshold=nats)
     depth = min(DEPTH, len(judged.steps))
-    figure = beam_queue.queue(judged.steps, at, depth=depth, joiner=joiner(run), unit="nats")
+    figure = beam_queue.queue(judged.steps, at, depth=depth, joiner=run.header.model.joiner, unit="nats")
     best = judged.steps[depth - 1].nodes[0].logprob
     said = text(
         "corrections.absolute_now",

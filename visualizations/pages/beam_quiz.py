@@ -38,7 +38,7 @@ def _name(run: Run, node: BeamNode) -> str:
     way = [node]
     while way[0].parent is not None:
         way.insert(0, nodes[way[0].parent])
-    return joined(way, " " if run.header.model.name.startswith("toy:") else "")
+    return joined(way, run.header.model.joiner)
 
 
 def who_is_cut(run: Run, step: BeamStep) -> Card:

@@ -18,7 +18,6 @@ from decoding.trace import BeamNode, BeamStep
 from decoding.values import Contest, Exhausted
 from visualizations.figures import beam_code, beam_queue, beam_tree
 from visualizations.figures.beam_words import joined, share
-from visualizations.figures.rows import EDGE, ROW
 from visualizations.figures.style import View, decimal, number, running_text, visible
 from visualizations.lab import Lab
 from visualizations.pages import view
@@ -81,7 +80,7 @@ class Pictures:
         return tuple(tuned) if isinstance(tuned, list) and ask.details.get("tuned_run") == run.id else None
 
     def _judged(self, id: str, steps: int, tuned: tuple[Any, ...] | None) -> Judged:
-        """The run as recorded, or judged again by the controls as they stand."""
+        """The run as recorded, or judged again by the controls as they stand; a run that grows has more `steps`."""
         run = self._lab.runs.get(id)
         searched, plain = run.searched(), run.header.settings
         if tuned is None:
@@ -137,7 +136,7 @@ class Pictures:
         )
         words = path[:-1] if path and path[-1].token.id in run.header.model.end_ids else path
         said = beam_tree.tree_caption(
-            judged.steps, at, joiner=joiner(run), best_text=joined(words, joiner(run)), **common
+            judged.steps, at, joiner=run.header.model.joiner, best_text=joined(words, run.header.model.joiner), **common
         )
         ended = depth == len(judged.steps) and verdict
         more = [self._exact(judged), self._missed(judged, path, lost, best) if ended else ""]
@@ -170,9 +169,11 @@ class Pictures:
 
     def _queue(self, ask: Ask, run: Run, judged: Judged, depth: int, verdict: bool) -> dict[str, Any]:
         at = ask.view("queue", self._text)
-        figure = beam_queue.queue(judged.steps, at, depth=depth, verdict=verdict, joiner=joiner(run))
-        said = beam_queue.queue_caption(judged.steps, at, depth=depth, verdict=verdict, joiner=joiner(run))
-        return view.panel(said, figure, rows=queue_rows(figure, judged.steps[depth - 1], self._text))
+        figure = beam_queue.queue(judged.steps, at, depth=depth, verdict=verdict, joiner=run.header.model.joiner)
+        said = beam_queue.queue_caption(judged.steps, at, depth=depth, verdict=verdict, joiner=run.header.model.joiner)
+        nodes = judged.steps[depth - 1].nodes
+        labels = {node.id: self._text("beam.fold", token=visible(node.token.text)) for node in nodes}
+        return view.panel(said, figure, rows=view.row_buttons(figure, labels))
 
     def _pseudo(self, ask: Ask, judged: Judged, depth: int, verdict: bool) -> dict[str, Any]:
         phases: list[beam_code.Phase] = ["prune", "select", "finish"] if verdict else ["expand", "score"]
@@ -217,24 +218,21 @@ def listing(text: Text, at: View, lit: Sequence[int]) -> dict[str, Any]:
     return {**said, "listing": {"lines": lines, "lit": list(lit)}}
 
 
-def verdict_known(lost: Lost | None, depth: int, verdict: bool) -> bool:
+def verdict_known(lost: Lost, depth: int, verdict: bool) -> bool:
     """Whether the moment shown is not before the one in which the best text was lost."""
     return bool(lost.depth < depth or (lost.depth == depth and verdict))
 
 
 def root_of(run: Run) -> str:
     """The end of what comes before the search: the prompt and the tokens sampled first."""
-    toy = run.header.model.name.startswith("toy:")
-    tokens = [*run.header.prompt.tokens[toy:], *(token for token, _, _ in run.drawn)]  # a table's first says only start
+    tokens = [
+        *run.header.prompt.tokens[run.header.model.is_table :],
+        *(token for token, _, _ in run.drawn),
+    ]  # a table's first says only start
     if not tokens:
         return "start"
-    whole = running_text(tokens, joiner(run))
+    whole = running_text(tokens, run.header.model.joiner)
     return whole if len(whole) <= ROOT_SHOWN else "…" + whole[-ROOT_SHOWN:]
-
-
-def joiner(run: Run) -> str:
-    """What stands between two tokens in running text: a table's words stand apart."""
-    return " " if run.header.model.name.startswith("toy:") else ""
 
 
 def best_path(judged: Judged, depth: int) -> tuple[BeamNode, ...]:
@@ -242,14 +240,3 @@ def best_path(judged: Judged, depth: int) -> tuple[BeamNode, ...]:
     steps = judged.steps[:depth]
     found = texts(steps, judged.settings["search"], judged.settings["length_penalty"]) if depth else []
     return path(found[0].node, {node.id: node for step in steps for node in step.nodes}) if found else ()
-
-
-def queue_rows(figure: dict[str, Any], step: BeamStep, text: Text) -> list[dict[str, Any]]:
-    """A button for each row of the queue: it hides or shows what follows the node in the tree."""
-    names = {node.id: visible(node.token.text) for node in step.nodes}
-    above = figure["layout"]["height"] - 2 * EDGE - ROW * len(figure["data"][0]["customdata"])
-    return [
-        {"id": id, "label": text("beam.fold", token=names[id]), "top": EDGE + above + ROW * index, "height": ROW}
-        for index, (id,) in enumerate(figure["data"][0]["customdata"])
-        if id in names
-    ]

@@ -13,7 +13,6 @@ from visualizations import quiz
 from visualizations.components.headline import Headline
 from visualizations.components.viewer import Panel, Viewer, ViewSlider
 from visualizations.figures import draw, logits
-from visualizations.figures.rows import EDGE, ROW
 from visualizations.figures.style import short, visible
 from visualizations.lab import Lab
 from visualizations.pages import controls, step_cost, view
@@ -90,8 +89,7 @@ def _writer(lab: Lab, text: Text) -> Any:
         if not found or found[0].data is not None or run.header.prompt.template == "chat":
             raise gr.Error(text("next_token.cannot_write"))
         before, token = run.header.prompt.text, found[0]
-        gap = " " if before and run.header.model.name.startswith("toy:") else ""  # a table's words stand apart
-        written = before + gap + token.text
+        written = before + (run.header.model.joiner if before else "") + token.text
         if loaded is not None and not _reads_as(loaded, written, token.id):
             raise gr.Error(text("next_token.cannot_write"))
         return written, gr.skip()
@@ -119,13 +117,12 @@ def _server(lab: Lab, text: Text) -> list[Any]:
         at = {panel.name: ask.view(panel.name, text) for panel in PANELS}
         top = int(ask.slider("top", 12, 5, 50))
         figure = logits.logits_softmax(step, at["logits"], top)
-        above = figure["layout"]["height"] - len(figure["data"][0]["customdata"]) * ROW - 2 * EDGE
         opened = ask.details.get("token")
         words = run.tokenization or Tokenization(run.header.prompt.tokens, ())
         return {
             "panels": {
                 "logits": view.panel(
-                    logits.logits_caption(step, at["logits"], top), figure, rows=view.rows(figure, step, text, above)
+                    logits.logits_caption(step, at["logits"], top), figure, rows=view.rows(figure, step, text)
                 ),
                 "draw": view.panel(draw.draw_caption(step, at["draw"]), draw.draw(step, at["draw"])),
                 step_cost.NAME: step_cost.shown(lab, ask, text, run),

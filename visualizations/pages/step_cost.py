@@ -27,7 +27,7 @@ MEASURED = "times_measured"
 def shown(lab: Lab, ask: Ask, text: Text, run: Run) -> dict[str, Any]:
     """The panel for a run's model: a figure and its words; of a table, words alone."""
     name, at = lab.name_of(run), ask.view(NAME, text)
-    if run.header.model.name.startswith("toy:"):
+    if run.header.model.is_table:
         said = text("cost.table", model=view.model_label(text, name))
         return {"title": text("cost.title"), "text": said, "idle": True}
     here = lab.times.get(name) if ask.details.get(MEASURED) else None

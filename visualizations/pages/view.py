@@ -15,7 +15,7 @@ from decoding.errors import UserError
 from decoding.trace import ModelInfo, SampleStep, Token
 from visualizations.figures.rows import EDGE, ROW
 from visualizations.figures.rules import rule_name, story
-from visualizations.figures.style import Theme, View, percent, visible
+from visualizations.figures.style import Theme, View, percent, running_text, visible
 from visualizations.lab import Lab, Loading
 from visualizations.quiz import Card, Question
 from visualizations.runs import Run
@@ -211,8 +211,7 @@ def shown(
 def text_before(run: Run, step: int) -> str:
     """The end of the text that the model had read when it made this step."""
     tokens = [*run.header.prompt.tokens, *(token for token, _, _ in run.drawn[:step])]
-    gap = b" " if run.header.model.name.startswith("toy:") else b""  # a table's words stand apart
-    whole = gap.join(token.bytes for token in tokens).decode(errors="replace")
+    whole = running_text(tokens, run.header.model.joiner)
     return whole if len(whole) <= BEFORE_SHOWN else "…" + whole[-BEFORE_SHOWN:]
 
 
@@ -239,7 +238,7 @@ def about(text: Text, run: Run) -> str:
 
 def _how(model: ModelInfo) -> list[str]:
     """Precision, device and engine; a table has no engine."""
-    return [model.dtype, model.device] + ([] if model.name.startswith("toy:") else [model.engine])
+    return [model.dtype, model.device] + ([] if model.is_table else [model.engine])
 
 
 def about_search(text: Text, settings: Mapping[str, Any]) -> list[str]:
@@ -272,18 +271,25 @@ def panel(caption: dict[str, str], figure: dict[str, Any], **more: Any) -> dict[
     return {"title": caption["title"], "text": caption["text"], "figure": figure, **more}
 
 
-def rows(figure: dict[str, Any], step: SampleStep, text: Text, above: float = 0) -> list[dict[str, Any]]:
-    """Where each row of a figure with rows stands (px), its token's id, and its words for a button."""
+def rows(figure: dict[str, Any], step: SampleStep, text: Text) -> list[dict[str, Any]]:
+    """A button for each row of a kept token: it chooses the token."""
     told = story(step.stages, View(text))
     last = len(step.stages) - 1
     shown = {c.token.id: c.token for stage in step.stages for c in stage.result.top if c.kept}
-    places = []
-    for index, (id,) in enumerate(figure["data"][0]["customdata"]):
-        if id in shown:
-            fate = told.fate(shown[id], last)
-            values = {"token": visible(shown[id].text), "prob": percent(fate.prob)}
-            label = text("viewer.row", **values)
-            if fate.cut_by is not None:
-                label = text("viewer.row_cut", rule=rule_name(step.stages[fate.cut_by], told.view), **values)
-            places.append({"id": id, "label": label, "top": EDGE + above + ROW * index, "height": ROW})
-    return places
+
+    def label(id: int) -> str:
+        fate = told.fate(shown[id], last)
+        values = {"token": visible(shown[id].text), "prob": percent(fate.prob)}
+        if fate.cut_by is None:
+            return text("viewer.row", **values)
+        return text("viewer.row_cut", rule=rule_name(step.stages[fate.cut_by], told.view), **values)
+
+    return row_buttons(figure, {id: label(id) for id in shown})
+
+
+def row_buttons(figure: dict[str, Any], labels: Mapping[int, str]) -> list[dict[str, Any]]:
+    """Where the rows of a figure stand (px), for a button over each that has a label."""
+    ids = [id for (id,) in figure["data"][0]["customdata"]]
+    first = figure["layout"]["height"] - ROW * len(ids) - EDGE
+    places = [(id, first + ROW * index) for index, id in enumerate(ids) if id in labels]
+    return [{"id": id, "label": labels[id], "top": top, "height": ROW} for id, top in places]
