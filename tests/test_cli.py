@@ -368,10 +368,10 @@ def test_chat_puts_the_prompt_into_the_template(capsys: Any, tiny_llama_folder: 
 
 def test_the_bundled_model_by_default(capsys: Any, bundled_model: Any) -> None:
     """The command of the README: a full trace, the same as from a notebook."""
+    model = api.load(device="cpu")  # a first use builds the engine's graph, and says so on stderr
     words = ("--prompt", "The capital of France is", "--max-new-tokens", "4", "--seed", "1", "--device", "cpu")
     trace = trace_of(capsys, "sample", *words)
     assert trace.header.model.name == "smollm2" and len(trace.steps) == 4
-    model = api.load(device="cpu")
     assert trace == api.decode(model, "The capital of France is", api.sample_settings(max_new_tokens=4), seed=1)
     assert trace.finish.text == bundled_model.decode(trace.finish.token_ids)
 
