@@ -96,6 +96,22 @@ MESSAGES: dict[str, str] = {
         "{beams} beams with {top} candidates recorded of each over {tokens:,} tokens make {count:,}; "
         "at most {limit:,} are recorded: ask for fewer of one of these."
     ),
+    "draft_of_table": (
+        "{name} is a table, so no draft model can be made of it: choose ngram, random, oracle, or another table."
+    ),
+    "draft_unsupported": (
+        "{name} has no layers that a draft can be made of: choose ngram, random, oracle, or a draft model's name."
+    ),
+    "no_draft": (
+        "No trained draft of {name} comes with the app: "
+        "train one with python -m decoding train-draft, or choose another drafter."
+    ),
+    "draft_broken": "The draft in {path} could not be read ({reason}): give a folder that train-draft wrote.",
+    "draft_other_target": "This draft was trained for {target}, not for {name}: choose another drafter, or train one.",
+    "no_corpus": "The folder {path} holds no corpus: write one first with python -m decoding train-draft --tokens N.",
+    "vocabulary_too_large": (
+        "The model has {size:,} tokens; a corpus stores ids of at most {limit:,}: choose another model."
+    ),
     "law_forgotten": "This address names no law that can be drawn from: choose one at the left and press Show.",
 }
 """Code to English sentence; fields in braces are filled from the error's values."""

@@ -45,7 +45,7 @@ def load(
         local_source, local, arch = found
         # float32 by default: int4 rounds inputs to 8 bits, and one likeliest token in 23 is another then.
         chosen = "float32" if precision == "auto" else precision
-        return onnx.load(local_source, local, arch, name, chosen, progress, gguf)
+        return onnx.load(onnx.Origin(local_source, local, arch, name, chosen, gguf), progress)
     if precision == "int4":
         raise UserError("precision_needs_onnx", precision=precision)
     return huggingface.load(source, name, device, "float32" if precision == "float32" else dtype, progress)

@@ -119,7 +119,7 @@ class HuggingFaceModel(TextModel):
         with torch.inference_mode():
             result = self._model(tokens.to(device), **arguments)
             hidden = torch.stack([result.hidden_states[layer] for layer in hidden_layers]) if hidden_layers else None
-            return Output(result.logits[:, -logits_to_keep:].float(), hidden)
+            return Output(self.spread(result.logits[:, -logits_to_keep:].float()), hidden)
 
 
 def load(

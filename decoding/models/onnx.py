@@ -8,6 +8,7 @@ C capacity in tokens, D head size.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from decoding.models.machine import cores
 from decoding.models.onnx_file import GRAPH, READ_BYTES
 from decoding.models.onnx_graph import has_counts, hidden_name
 from decoding.models.protocol import KVCache, Output, Progress
+from decoding.models.reduction import Reduction
 from decoding.models.text_model import TextModel
 
 FIRST_CAPACITY = 256
@@ -111,13 +113,34 @@ def bind_buffers(binding: Any, buffer: Tensor) -> None:
             binding.bind_output(f"present.{layer}.{kind}", *place)
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a graph is built from, and what the model is called; see `onnx_build.ensure`."""
+
+    source: str
+    local: bool
+    arch: Architecture
+    name: str
+    precision: str
+    gguf: Path | None = None
+
+
 class OnnxModel(TextModel):
     """A graph and its tokenizer. Threads may share it: all state of a run is in its cache."""
 
-    def __init__(self, session: Any, arch: Architecture, name: str, parts: tuple[Any, Any, Any], dtype: str) -> None:
+    def __init__(
+        self, session: Any, origin: Origin, parts: tuple[Any, Any, Any], reduction: Reduction | None = None
+    ) -> None:
         tokenizer, config, generation = parts
+        rounded = origin.precision == "int4" and origin.gguf is None
+        dtype, name, arch = "int4 (quantised here)" if rounded else origin.precision, origin.name, origin.arch
+        if reduction is not None:
+            arch = reduction.architecture(arch)
+            name, dtype = f"{name}, {reduction.name}", reduction.dtype or dtype
         super().__init__(name, tokenizer, config, generation, "cpu", dtype, "onnx")
-        self._session, self._arch = session, arch
+        self._session, self._arch, self.origin = session, arch, origin
+        if reduction is not None and reduction.vocabulary is not None:
+            self.said = torch.from_numpy(reduction.vocabulary)
 
     @property
     def weight_bytes(self) -> int:
@@ -158,7 +181,7 @@ class OnnxModel(TextModel):
             asked = max(0, last - max(first, new - keep))
             parts.append(self._read(cache, *part, here, seen, asked, layers))
             cache.appended(last - first)
-        logits = _join([part.logits for part in parts], 1)
+        logits = self.spread(_join([part.logits for part in parts], 1))
         if not layers:
             return Output(logits)
         hidden = _join([part.hidden for part in parts], 2)
@@ -247,21 +270,19 @@ def _join(parts: Sequence[Tensor | None], axis: int) -> Tensor:
     return found[0] if len(found) == 1 else torch.cat(found, axis)
 
 
-def load(
-    source: str,
-    local: bool,
-    arch: Architecture,
-    name: str,
-    precision: str,
-    progress: Progress | None = None,
-    gguf: Path | None = None,
-) -> OnnxModel:
-    """The model that transformers finds at `source`, its graph built first where the cache has none.
+def load(origin: Origin, progress: Progress | None = None, reduction: Reduction | None = None) -> OnnxModel:
+    """The model of this origin, or a smaller one made of it; its graph is built first where the cache has none.
 
     A graph that does not load is built again, once. Raises UserError for a model that cannot be read.
     """
     tell = progress or (lambda stage, done: None)
-    folder = onnx_build.ensure(source, local, arch, name, precision, gguf, progress)
+    source, local, name = origin.source, origin.local, origin.name
+    arch = origin.arch if reduction is None else reduction.architecture(origin.arch)
+
+    def ensure(rebuild: bool = False) -> Path:
+        return onnx_build.ensure(source, local, arch, name, origin.precision, origin.gguf, progress, rebuild, reduction)
+
+    folder = ensure()
     tell("loading", 0.0)
     with huggingface.reading(name):
         parts = (huggingface.read_tokenizer(source, local), *huggingface.read_configs(source, local))
@@ -269,10 +290,9 @@ def load(
     try:
         session = _session(folder)
     except Exception:  # the runtime's errors have no common class
-        session = _session(onnx_build.ensure(source, local, arch, name, precision, gguf, progress, rebuild=True))
-    dtype = "int4 (quantised here)" if precision == "int4" and gguf is None else precision
+        session = _session(ensure(rebuild=True))
     tell("loading", 1.0)
-    return OnnxModel(session, arch, name, parts, dtype)
+    return OnnxModel(session, origin, parts, reduction)
 
 
 def _session(folder: Path) -> Any:

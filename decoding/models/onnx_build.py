@@ -8,7 +8,7 @@ blocks of 4 bits (8 for the embedding and the output layer) rounded here; its pr
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from decoding.models.architecture import Architecture
 from decoding.models.blocks import BLOCK, quantize, read_gguf
 from decoding.models.onnx_graph import Weight, Weights, write
 from decoding.models.protocol import Progress
+from decoding.models.reduction import Reduction
 
 VERSION = 1
 """Raised when the graph changes, so that older folders are not used."""
@@ -42,9 +43,11 @@ def ensure(
     gguf: Path | None = None,
     progress: Progress | None = None,
     rebuild: bool = False,
+    reduction: Reduction | None = None,
 ) -> Path:
     """The folder with the graph of the model that transformers finds at `source`, built where there is none.
 
+    `reduction`: of a smaller model made of it, whose sizes are `arch`.
     Raises UserError for weights that cannot be read, or a cache that cannot be written.
     """
     tell: Callable[[float], None] = (lambda done: progress("building", done)) if progress else (lambda done: None)
@@ -54,28 +57,31 @@ def ensure(
         with huggingface.reading(name):
             module = huggingface.read_module(source, local, torch.float32)
         tell(0.3)
-        weights = _weights(module, precision, gguf)
+        if reduction is not None:
+            reduction.check(module.get_input_embeddings().weight.numpy(), name)
+        whole = _weights(module, precision, gguf)
+        weights: Weights = whole.get if reduction is None else lambda name: reduction.weight(name, whole)
         tell(0.6)
         write(folder, arch, weights, _rotary(module), ACCURACY[precision], lambda done: tell(0.6 + 0.4 * done))
 
-    return bundled.ensure_folder(_folder_name(source, local, precision), make, rebuild)
+    return bundled.ensure_folder(_folder_name(source, local, precision, reduction), make, rebuild)
 
 
-def _folder_name(source: str, local: bool, precision: str) -> str:
+def _folder_name(source: str, local: bool, precision: str, reduction: Reduction | None) -> str:
     """One folder for each model, precision, version of this builder and of the runtime."""
     import onnxruntime
 
     key = [huggingface.identity(source, local), precision, VERSION, onnxruntime.__version__]
+    if reduction is not None:
+        key.append(reduction.key)
     return f"onnx-{precision}-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}"
 
 
-def _weights(module: Any, precision: str, gguf: Path | None) -> Weights:
+def _weights(module: Any, precision: str, gguf: Path | None) -> Mapping[str, Weight]:
+    if precision == "int4" and gguf is not None:
+        return read_gguf(gguf)
     state = {name: weight.numpy() for name, weight in module.state_dict().items()}
-    if precision == "float32":
-        return state.get
-    if gguf is not None:
-        return read_gguf(gguf).get
-    return lambda name: _rounded(name, state[name]) if name in state else None
+    return state if precision == "float32" else {name: _rounded(name, weight) for name, weight in state.items()}
 
 
 def _rounded(name: str, weight: np.ndarray) -> Weight:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
+
+from torch import Tensor
 
 from decoding.models.protocol import Template
 from decoding.models.tokenizer import PromptTokenizer
@@ -16,6 +19,9 @@ NO_LIMIT = 2**31 - 1
 
 class TextModel:
     """What a model knows beside its weights: what a header records, and its tokenizer."""
+
+    said: Tensor | None = None
+    """(V',) ids that the model's output layer has rows for; None for all."""
 
     def __init__(
         self, name: str, tokenizer: Any, config: Any, generation: Any, device: str, dtype: str, engine: str = "torch"
@@ -32,6 +38,7 @@ class TextModel:
             end_ids=tuple(sorted(self._end_ids)),
         )
         start = sorted(_ids(_first_set("bos_token_id", tokenizer, generation, config)))
+        self.tokenizer = tokenizer
         self._tokenizer = PromptTokenizer(tokenizer, start[0] if start else None, name)
 
     @property
@@ -64,6 +71,14 @@ class TextModel:
     def tokenization(self, text: str, template: Template = "raw") -> Tokenization:
         """Tokens, words and byte-pair merges of a prompt."""
         return self._tokenizer.tokenization(text, template)
+
+    def spread(self, logits: Tensor) -> Tensor:
+        """Logits (..., V) of those of the tokens `said` (..., V'): minus infinity for all others."""
+        if self.said is None:
+            return logits
+        whole = logits.new_full((*logits.shape[:-1], self._info.vocab_size), -math.inf)
+        whole[..., self.said] = logits
+        return whole
 
 
 def context_length(config: Any) -> int:

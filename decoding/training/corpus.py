@@ -112,6 +112,23 @@ def _draw_sorted(probs: Tensor, top_p: float, uniforms: Tensor) -> Tensor:
     return torch.minimum(places, kept - 1)[:, 0]
 
 
+@dataclass(frozen=True, slots=True)
+class Laws:
+    """The target's laws after each token of all texts: `ids` and `probs`, (texts, T, K)."""
+
+    ids: np.ndarray
+    probs: np.ndarray
+
+
+def read(folder: Path, most: int | None = None) -> tuple[np.ndarray, Laws]:
+    """The texts (texts, T) of the first `most` batches, and their laws. Raises UserError where there are none."""
+    parts = [dict(np.load(path)) for path in sorted(folder.glob("part-*.npz"))[:most]]
+    if not parts:
+        raise UserError("no_corpus", path=str(folder))
+    ids, law_ids, law_probs = (np.concatenate([p[k] for p in parts]) for k in ("ids", "law_ids", "law_probs"))
+    return ids, Laws(law_ids, law_probs)
+
+
 def part_path(folder: Path, number: int) -> Path:
     """Where the batch of this number lies."""
     return folder / f"part-{number:05d}.npz"
@@ -125,7 +142,7 @@ def write(model: LanguageModel, folder: Path, how: Writing, tokens: int) -> Iter
         path = part_path(folder, number)
         if not path.exists():
             part = write_part(model, how, number)
-            work = path.with_suffix(".tmp.npz")
+            work = path.with_name("unfinished.npz")
             np.savez(work, ids=part.ids, law_ids=part.law_ids, law_probs=part.law_probs)
             os.replace(work, path)
         number, written = number + 1, written + each

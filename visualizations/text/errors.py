@@ -60,5 +60,12 @@ ERRORS: dict[str, str] = {
         "{beams} 个束、每个记录 {top} 个候选、共 {tokens:,} 个词元，就是 {count:,} 个候选，最多记录 {limit:,} 个："
         "请减少其中一项。"
     ),
+    "draft_of_table": "{name} 是一张表，不能从它做出草稿模型：请选 ngram、random、oracle，或另一张表。",
+    "draft_unsupported": "{name} 没有可以拿来做草稿的层：请选 ngram、random、oracle，或写一个草稿模型的名字。",
+    "no_draft": "本应用没有为 {name} 训练过的草稿模型：请用 python -m decoding train-draft 训练一个，或换一种起草方式。",
+    "draft_broken": "读不出 {path} 里的草稿模型（{reason}）：请给出 train-draft 写成的文件夹。",
+    "draft_other_target": "这个草稿模型是为 {target} 训练的，不是为 {name}：请换一种起草方式，或另训练一个。",
+    "no_corpus": "文件夹 {path} 里没有语料：请先用 python -m decoding train-draft --tokens N 写出语料。",
+    "vocabulary_too_large": "这个模型有 {size:,} 个词元，语料最多能存 {limit:,} 个编号：请换一个模型。",
     "law_forgotten": "这个地址里没有可以抽的分布：请在左边选一个，再按“显示”。",
 }
