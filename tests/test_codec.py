@@ -19,6 +19,7 @@ from decoding.errors import UserError
 from decoding.sampling import Uniforms, decide
 from decoding.settings import MAX_NODES
 from decoding.trace import (
+    Addition,
     AliasColumn,
     AliasDraw,
     ArgmaxDraw,
@@ -28,6 +29,7 @@ from decoding.trace import (
     Candidate,
     DirectDraw,
     Distribution,
+    DraftNode,
     Draw,
     Finish,
     ForcedDraw,
@@ -38,9 +40,11 @@ from decoding.trace import (
     Probe,
     Prompt,
     SampleStep,
+    SpeculativeStep,
     Stage,
     Token,
     Trace,
+    Verdict,
 )
 from decoding.values import Effects, Histogram, Merge, Tokenization, Word
 
@@ -62,11 +66,25 @@ STAGES = (
     Stage("model", {}, LAW, 3, 1.0),
     Stage("top_k", {"k": 3, "why": ("a", 1, None, True, 0.5)}, LAW, 3, 0.875, ("tie_broken", "no_filtering")),
 )
+DRAFT_LAW = Distribution((Candidate(PLAIN, -0.5, 0.5, True), Candidate(HALF, -1.25, 0.25, True)), 0.25, 1, 1.5)
+ROUND = SpeculativeStep(
+    position=0,
+    nodes=(DraftNode(0, None, PLAIN, 0.5, 1), DraftNode(1, 0, HALF, 0.25, 2), DraftNode(2, 1, EMPTY, 1e-300, 3)),
+    verdicts=(
+        Verdict(0, "lossless", 0.75, 0.5, 1, 1.0, 0.9, True, LAW, DRAFT_LAW),
+        Verdict(1, "lossless", 0.0, 0.25, 4, 0.0, 0.1, False, LAW, DRAFT_LAW),
+    ),
+    added=Addition(PLAIN, 0.75, 0.3, LAW),
+    emitted=(PLAIN, PLAIN),
+    ending="recovered",
+    draft_forwards=3,
+)
 WORD = Word(" a", 0, 1, (Token(1, " "), Token(2, "a")), (Merge(5, (PLAIN,)),))
 OTHERS = (
     Tokenization((PLAIN, EMPTY), (WORD,)),
     Effects((PLAIN,), (0.0, 1.0), ((1.0, 0.5),), (0.0, 1.0), (0.9,), ((1, 2),)),
     Histogram(LAW, 1000, (700, 0), 300, 0.01, 0.02),
+    ROUND,
 )
 
 
