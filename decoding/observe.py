@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from decoding import samplers
 from decoding.errors import UserError
 from decoding.processor_base import Processor
 from decoding.samplers import AliasPick, AliasTable, ArgmaxWork, GumbelWork
@@ -18,6 +20,7 @@ from decoding.trace import (
     AliasDraw,
     ArgmaxDraw,
     Candidate,
+    DirectDraw,
     Distribution,
     Draw,
     GumbelDraw,
@@ -31,6 +34,9 @@ DRAWN_COLUMNS = 32
 """Most alias columns recorded for the picture."""
 DRAWN_SCORES = 12
 """Most perturbed scores recorded for the picture."""
+
+HEADS = (256, 4096, sys.maxsize)
+"""How many of the likeliest tokens to sort for a direct scan, tried in turn: it almost always ends early."""
 
 TokenOf = Callable[[int], Token]
 
@@ -91,11 +97,7 @@ def law(logits: Tensor, position: int = 0, before: Law | None = None) -> Law:
     Raises UserError where they are no distribution.
     """
     kept, size = (None, logits.numel()) if before is None else (before.kept, before.size)
-    smallest, largest = (float(extreme) for extreme in logits.aminmax())
-    check_largest(largest, position)
-    if smallest == -math.inf:
-        alive = (logits > -math.inf).nonzero().squeeze(-1)
-        logits, kept = logits[alive], alive if kept is None else kept[alive]
+    logits, kept, largest = _alive(logits, kept, position)
     shifted = logits.double() - largest
     weights = shifted.exp()
     total = float(weights.sum())
@@ -103,6 +105,16 @@ def law(logits: Tensor, position: int = 0, before: Law | None = None) -> Law:
     mean = float(weights.dot(shifted)) / total
     entropy = max(0.0, (math.log(total) - mean) / math.log(2))
     return Law(logits, kept, size, largest, total, entropy)
+
+
+def _alive(logits: Tensor, kept: Tensor | None, position: int) -> tuple[Tensor, Tensor | None, float]:
+    """The logits above -inf, of the tokens `kept` those that have them, and the largest."""
+    smallest, largest = (float(extreme) for extreme in logits.aminmax())
+    check_largest(largest, position)
+    if smallest == -math.inf:
+        alive = (logits > -math.inf).nonzero().squeeze(-1)
+        logits, kept = logits[alive], alive if kept is None else kept[alive]
+    return logits, kept, largest
 
 
 def check_largest(largest: float, position: int) -> None:
@@ -119,6 +131,21 @@ def processed(before: Law, processor: Processor, history: Tensor, position: int 
     return replace(after, notes=tuple(processor.notes(before.logits, logits)))
 
 
+def law_after(logits: Tensor, processors: Iterable[Processor], history: Tensor, position: int = 0) -> Law:
+    """The law of these logits (V,) after all processors: the last of those that `processed` would give one by one.
+
+    What only a record of those between needs is left out. Raises UserError as `law` does.
+    """
+    size = logits.numel()
+    logits, kept, _ = _alive(logits, None, position)
+    between = Law(logits, kept, size, math.nan, math.nan, math.nan)
+    for processor in processors:
+        changed = processor(between.logits, between.places(history))
+        logits, kept, _ = _alive(changed, between.kept, position)
+        between = replace(between, logits=logits, kept=kept)
+    return law(between.logits, position, between)
+
+
 def likeliest(of: Law, count: int) -> Tensor:
     """Places in `of.logits` of its `count` highest, highest first and lowest id first on ties."""
     if count >= of.kept_count:
@@ -129,6 +156,22 @@ def likeliest(of: Law, count: int) -> Tensor:
     else:
         places = places[:count].sort().values
     return places[of.logits[places].sort(descending=True, stable=True).indices[:count]]
+
+
+def ranked(of: Law, count: int = sys.maxsize) -> tuple[Tensor, Tensor]:
+    """Ids and probabilities (float64) of the `count` likeliest kept tokens, lowest id first on ties."""
+    places = likeliest(of, count)
+    return of.ids(places), of.share(of.logits[places])
+
+
+def draw_direct(of: Law, uniform: float) -> tuple[int, DirectDraw]:
+    """The token of a direct scan, likeliest first and lowest id first on ties, and its work."""
+    for head in HEADS:
+        ids, probs = ranked(of, head)
+        if len(ids) == of.kept_count or uniform < float(probs.sum()):
+            break
+    index, draw = samplers.direct(probs, uniform)
+    return int(ids[index]), draw
 
 
 def distribution(of: Law, ids: Sequence[int], token: TokenOf) -> Distribution:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,12 +10,9 @@ from torch import Tensor
 
 from decoding import observe, samplers
 from decoding.models.protocol import LanguageModel
-from decoding.observe import Law
+from decoding.observe import Law, ranked
 from decoding.settings import SampleSettings
 from decoding.trace import Draw, ForcedDraw, SampleStep, Token
-
-HEADS = (256, 4096, sys.maxsize)
-"""How many of the likeliest tokens to sort for a direct scan, tried in turn: it almost always ends early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +72,7 @@ def sample(
 def logits_after(model: LanguageModel, ids: Sequence[int]) -> Tensor:
     """The model's logits (V,) for the token after `ids`, by one forward; float32 (float64 for toys)."""
     logits = model.forward(torch.tensor([list(ids)]), model.new_cache(), logits_to_keep=1).logits[0, -1]
-    return _plain(logits)
+    return plain(logits)
 
 
 @torch.inference_mode()
@@ -100,21 +96,15 @@ def decide(
 
 def process(logits: Tensor, history: Tensor, settings: SampleSettings, position: int = 0) -> list[Law]:
     """The model's law, then the law after each processor, in the order of the settings."""
-    laws = [observe.law(_plain(logits), position)]
+    laws = [observe.law(plain(logits), position)]
     for processor in settings.processors:
         laws.append(observe.processed(laws[-1], processor, history, position))
     return laws
 
 
-def _plain(logits: Tensor) -> Tensor:
+def plain(logits: Tensor) -> Tensor:
     """On the CPU, in float32 at least."""
     return logits.detach().cpu() if logits.dtype == torch.float64 else logits.detach().float().cpu()
-
-
-def ranked(of: Law, count: int = sys.maxsize) -> tuple[Tensor, Tensor]:
-    """Ids and probabilities (float64) of the `count` likeliest kept tokens, lowest id first on ties."""
-    places = observe.likeliest(of, count)
-    return of.ids(places), of.share(of.logits[places])
 
 
 def _argmax(of: Law, uniforms: Uniforms, position: int, token: Callable[[int], Token]) -> tuple[int, Draw]:
@@ -123,13 +113,7 @@ def _argmax(of: Law, uniforms: Uniforms, position: int, token: Callable[[int], T
 
 
 def _direct(of: Law, uniforms: Uniforms, position: int, token: Callable[[int], Token]) -> tuple[int, Draw]:
-    uniform = float(uniforms.at(position, 1))
-    for head in HEADS:
-        ids, probs = ranked(of, head)
-        if len(ids) == of.kept_count or uniform < float(probs.sum()):
-            break
-    index, draw = samplers.direct(probs, uniform)
-    return int(ids[index]), draw
+    return observe.draw_direct(of, float(uniforms.at(position, 1)))
 
 
 def _binary(of: Law, uniforms: Uniforms, position: int, token: Callable[[int], Token]) -> tuple[int, Draw]:

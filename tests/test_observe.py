@@ -16,9 +16,10 @@ from decoding import observe
 from decoding.errors import UserError
 from decoding.models import load
 from decoding.models.protocol import Output
+from decoding.observe import HEADS, ranked
 from decoding.processors import DEFAULT_ORDER, REGISTRY, Temperature, TopK, TopP
 from decoding.samplers import SAMPLERS
-from decoding.sampling import HEADS, Uniforms, decide, process, ranked, sample
+from decoding.sampling import Uniforms, decide, process, sample
 from decoding.settings import SampleSettings, sample_settings
 from decoding.trace import AliasDraw, ArgmaxDraw, GumbelDraw, SampleStep, Token
 

@@ -18,9 +18,10 @@ from torch import Tensor
 from decoding.errors import UserError
 from decoding.models import load
 from decoding.models.toy import ToyCache, ToyModel
+from decoding.observe import HEADS
 from decoding.processors import FrequencyPenalty, NoRepeatNGram, PresencePenalty, RepetitionPenalty
 from decoding.samplers import SAMPLERS
-from decoding.sampling import HEADS, Uniforms, decide, logits_after, sample
+from decoding.sampling import Uniforms, decide, logits_after, sample
 from decoding.settings import SampleSettings, greedy_settings, sample_settings
 from decoding.trace import ForcedDraw, SampleStep, Token
 
