@@ -112,6 +112,21 @@ MESSAGES: dict[str, str] = {
     "vocabulary_too_large": (
         "The model has {size:,} tokens; a corpus stores ids of at most {limit:,}: choose another model."
     ),
+    "draft_missing": (
+        "The drafter {name} needs a draft model, and none was given: give one, or choose ngram, oracle or random."
+    ),
+    "draft_vocabulary_size": (
+        "The draft model {draft} has {size:,} tokens and {model} {limit:,}, so its drafts mean nothing there: "
+        "choose a draft model with the same vocabulary, or ngram."
+    ),
+    "draft_vocabulary_differs": (
+        "Token {id} is {theirs!r} in the draft model {draft} and {ours!r} in {model}, so its drafts mean nothing "
+        "there: choose a draft model with the same vocabulary, or ngram."
+    ),
+    "broken_draft": (
+        "At step {step} the draft model {model} gave {what} instead of scores, so it drafts nothing: "
+        "use another draft model."
+    ),
     "law_forgotten": "This address names no law that can be drawn from: choose one at the left and press Show.",
 }
 """Code to English sentence; fields in braces are filled from the error's values."""

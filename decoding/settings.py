@@ -95,7 +95,7 @@ class SampleSettings:
     def plain(self) -> dict[str, Any]:
         """The settings as JSON values, for a trace's header."""
         plain: dict[str, Any] = {"sampler": self.sampler, "max_new_tokens": self.max_new_tokens, "top": self.top}
-        plain |= _by_name(self.processors, "order")
+        plain |= by_name(self.processors, "order")
         if self.forced:
             plain["forced"] = {str(position): token for position, token in sorted(self.forced.items())}
         return plain
@@ -122,7 +122,7 @@ def sample_settings(
     """
     for name in (*options, *order):
         check_name("processor", name, rules.DEFAULT_ORDER)
-    return SampleSettings(_made(rules.REGISTRY, options, order), sampler, max_new_tokens, top, dict(forced or {}))
+    return SampleSettings(made(rules.REGISTRY, options, order), sampler, max_new_tokens, top, dict(forced or {}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class BeamSettings:
         """The settings as JSON values, for a trace's header."""
         parts = ("rules", "processors")
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in parts}
-        return plain | _by_name(self.processors, "order") | _by_name(self.rules, "rule_order")
+        return plain | by_name(self.processors, "order") | by_name(self.rules, "rule_order")
 
 
 def beam_settings(*, order: Sequence[str] = (), rule_order: Sequence[str] = (), **options: Any) -> BeamSettings:
@@ -226,8 +226,8 @@ def beam_settings(*, order: Sequence[str] = (), rule_order: Sequence[str] = (), 
     for name in options:
         check_name("option", name, (*own, *pruning.DEFAULT_ORDER, *rules.DEFAULT_ORDER))
     return BeamSettings(
-        rules=_made(pruning.REGISTRY, options, rule_order),
-        processors=_made(rules.REGISTRY, options, order),
+        rules=made(pruning.REGISTRY, options, rule_order),
+        processors=made(rules.REGISTRY, options, order),
         **{name: options[name] for name in own if options.get(name) is not None},
     )
 
@@ -241,14 +241,14 @@ def beam_settings_from(plain: Mapping[str, Any]) -> BeamSettings:
     return beam_settings(**{name: tuple(order) for name, order in orders.items()}, **options)
 
 
-def _made(registry: Mapping[str, Any], options: Mapping[str, Any], order: Sequence[str]) -> tuple[Any, ...]:
+def made(registry: Mapping[str, Any], options: Mapping[str, Any], order: Sequence[str]) -> tuple[Any, ...]:
     """The active ones of those that `options` give a value, first those in `order`, then in the registry's own."""
     names = dict.fromkeys((*order, *registry))
     made = [registry[name](options[name]) for name in names if options.get(name) is not None]
     return tuple(item for item in made if item.active)
 
 
-def _by_name(items: Sequence[Processor | PruningRule], order: str) -> dict[str, Any]:
+def by_name(items: Sequence[Processor | PruningRule], order: str) -> dict[str, Any]:
     """Each one's value by its name, and their names in order."""
     values = {item.name: item.value for item in items}
     return values | {order: tuple(item.name for item in items)}

@@ -39,8 +39,9 @@ class HuggingFaceCache:
         """Keep the first `length` tokens. Raises UserError where a layer forgets what left its window."""
         held = self.length
         assert 0 <= length <= held, f"crop to {length} of {held}"
+        layers = self._growing_layers()
         if length < held:
-            for layer in self._growing_layers():
+            for layer in layers:
                 layer.keys, layer.values = layer.keys[..., :length, :], layer.values[..., :length, :]
 
     def keep(self, indices: Sequence[int]) -> None:

@@ -67,5 +67,9 @@ ERRORS: dict[str, str] = {
     "draft_other_target": "这个草稿模型是为 {target} 训练的，不是为 {name}：请换一种起草方式，或另训练一个。",
     "no_corpus": "文件夹 {path} 里没有语料：请先用 python -m decoding train-draft --tokens N 写出语料。",
     "vocabulary_too_large": "这个模型有 {size:,} 个词元，语料最多能存 {limit:,} 个编号：请换一个模型。",
+    "draft_missing": "起草方式 {name} 需要一个草稿模型，却没有给出：请给出一个，或选 ngram、oracle、random。",
+    "draft_vocabulary_size": "草稿模型 {draft} 有 {size:,} 个词元，而 {model} 有 {limit:,} 个，两边的编号对不上：请选词表相同的草稿模型，或选 ngram。",
+    "draft_vocabulary_differs": "{id} 号词元在草稿模型 {draft} 里是 {theirs!r}，在 {model} 里是 {ours!r}，两边对不上：请选词表相同的草稿模型，或选 ngram。",
+    "broken_draft": "第 {step} 步草稿模型 {model} 给出的是 {what} 而不是分数，无法起草：请换一个草稿模型。",
     "law_forgotten": "这个地址里没有可以抽的分布：请在左边选一个，再按“显示”。",
 }
