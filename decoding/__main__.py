@@ -45,6 +45,16 @@ BEAM_OPTIONS: dict[str, tuple[type, str]] = {
     "max_per_parent": (int, "keep at most so many candidates of each beam"),
     "sample_first": (int, "draw so many tokens before the search starts"),
 }
+SPECULATIVE_OPTIONS: dict[str, tuple[type, str]] = {
+    "gamma": (int, "most tokens drafted per round; default 4"),
+    "verifier": (str, "lossless, exact, top_k or typical; the first two keep the target's distribution"),
+    "verify_top_k": (int, "verifier top_k: accept the target's k likeliest tokens; default 5"),
+    "typical_epsilon": (float, "verifier typical: accept above min(epsilon, delta exp(-H)); default 0.09"),
+    "typical_delta": (float, "verifier typical: its delta; default 0.3"),
+    "exit_layer": (int, "drafter early: layers of the target that it runs; default 8"),
+    "ngram_max": (int, "drafter ngram: longest end of the text to look up; default 3"),
+    "ngram_min": (int, "drafter ngram: shortest end of the text to look up; default 1"),
+}
 EARLY_STOPPING = {"false": False, "true": True, "never": "never"}
 
 
@@ -62,9 +72,10 @@ def parser() -> Parser:
     greedy = methods.add_parser("greedy", help="the most likely token at every step")
     drawn = methods.add_parser("sample", help="draw every token from the processed distribution")
     beam = methods.add_parser("beam", help="search for likely texts, several side by side")
-    for method, listed in ((greedy, 20), (drawn, 20), (beam, 8)):
+    rounds = methods.add_parser("speculate", help="let a draft propose tokens, and the model judge several at once")
+    for method, listed in ((greedy, 20), (drawn, 20), (beam, 8), (rounds, 8)):
         _add_common(method, listed)
-    for method in (drawn, beam):
+    for method in (drawn, beam, rounds):
         _add_options(method, PROCESSOR_OPTIONS)
         method.add_argument("--order", default="", help="processors to apply first, e.g. top_p,temperature")
     drawn.add_argument("--sampler", default="direct", help="direct, binary, alias, gumbel or argmax")
@@ -73,6 +84,9 @@ def parser() -> Parser:
     beam.add_argument("--early-stopping", choices=EARLY_STOPPING, nargs="?", const="true", default="false", help=early)
     beam.add_argument("--search", default="beam", help="beam, sample (draw, then beam) or stochastic (Gumbel-top-k)")
     beam.add_argument("--rule-order", default="", help="pruning rules to apply first, e.g. max_per_parent")
+    drafts = "trained, early (the model's own first layers), ngram, oracle, random, or any --model; default trained"
+    rounds.add_argument("--draft-model", dest="drafter", metavar="DRAFT", help=drafts)
+    _add_options(rounds, SPECULATIVE_OPTIONS)
     show = methods.add_parser("show", help="print a saved trace")
     show.add_argument("file")
     return top
@@ -135,8 +149,9 @@ def _run(options: argparse.Namespace) -> Trace:
     settings = _settings(options)
     where = {name: getattr(options, name) for name in ("device", "dtype", "engine", "precision")}
     model = api.load(options.model, progress=_progress, **where)
+    draft = api.load_draft(model, settings, _progress, **where)
     template = "chat" if options.chat else "raw"
-    return api.decode(model, options.prompt, settings, options.seed, template)  # type: ignore[arg-type]
+    return api.decode(model, options.prompt, settings, options.seed, template, draft=draft)  # type: ignore[arg-type]
 
 
 def _settings(options: argparse.Namespace) -> Settings:
@@ -149,6 +164,9 @@ def _settings(options: argparse.Namespace) -> Settings:
     chosen |= {"order": _names(options.order), **limits}
     if options.method == "sample":
         return api.sample_settings(sampler=options.sampler, **chosen)
+    if options.method == "speculate":
+        chosen |= {name: getattr(options, name) for name in ("drafter", *SPECULATIVE_OPTIONS)}
+        return api.speculative_settings(**chosen)
     chosen |= {name: getattr(options, name) for name in BEAM_OPTIONS}
     early = EARLY_STOPPING[options.early_stopping]
     return api.beam_settings(

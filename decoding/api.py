@@ -6,6 +6,9 @@ run = api.decode(model, "The sky is", api.sample_settings(temperature=0.8, top_p
 print(run.finish.text)
 tree = api.decode(model, "The sky is", api.beam_settings(num_beams=4, num_return_sequences=2))
 print([(best.text, best.score) for best in tree.finish.returned])
+asked = api.speculative_settings(drafter="trained", gamma=4)
+rounds = api.decode(model, "The sky is", asked, draft=api.load_draft(model, asked))
+print([[token.text for token in step.emitted] for step in rounds.steps])
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from decoding.beam.results import results
 from decoding.beam.search import beam
 from decoding.errors import UserError
 from decoding.models import load
-from decoding.models.protocol import LanguageModel, Template, text_of
+from decoding.models.protocol import LanguageModel, Progress, Template, text_of
 from decoding.sampling import Uniforms, sample
 from decoding.settings import (
     BeamSettings,
@@ -32,7 +35,22 @@ from decoding.settings import (
     greedy_settings,
     sample_settings,
 )
-from decoding.trace import SCHEMA, BeamStep, Finish, Header, ModelInfo, Prompt, Returned, SampleStep, Step, Trace
+from decoding.speculative.drafters import drafter_of, drafting_model
+from decoding.speculative.loop import speculate
+from decoding.speculative_settings import MADE_OF_TARGET, SpeculativeSettings, speculative_settings
+from decoding.trace import (
+    SCHEMA,
+    BeamStep,
+    Finish,
+    Header,
+    ModelInfo,
+    Prompt,
+    Returned,
+    SampleStep,
+    SpeculativeStep,
+    Step,
+    Trace,
+)
 
 __all__ = [
     "beam_settings",
@@ -41,14 +59,17 @@ __all__ = [
     "finish_beams",
     "greedy_settings",
     "load",
+    "load_draft",
+    "new_tokens",
     "open",
     "prepare",
     "sample_settings",
     "save",
+    "speculative_settings",
     "stream",
 ]
 
-Settings = SampleSettings | BeamSettings
+Settings = SampleSettings | BeamSettings | SpeculativeSettings
 """Their class chooses the method."""
 
 CHARACTERS_PER_TOKEN = 50
@@ -62,14 +83,18 @@ def decode(
     seed: int = 0,
     template: Template = "raw",
     limits: Limits | None = None,
+    draft: LanguageModel | None = None,
 ) -> Trace:
-    """Run to the end and return the whole trace. Raises UserError before the run where it cannot be made."""
+    """Run to the end and return the whole trace. Raises UserError before the run where it cannot be made.
+
+    `draft`: the draft model of speculative decoding, where its drafter is one.
+    """
     settings = settings or greedy_settings()
-    header = prepare(model, prompt, settings, seed, template, limits)
-    steps = tuple(stream(model, header, settings))
+    header = prepare(model, prompt, settings, seed, template, limits, draft)
+    steps = tuple(stream(model, header, settings, draft=draft))
     if isinstance(settings, BeamSettings):
         return Trace(header, steps, finish_beams(model, settings, steps))
-    return Trace(header, steps, finish(model, _sampled(steps)))
+    return Trace(header, steps, finish(model, new_tokens(steps)))
 
 
 def prepare(
@@ -79,6 +104,7 @@ def prepare(
     seed: int = 0,
     template: Template = "raw",
     limits: Limits | None = None,
+    draft: LanguageModel | None = None,
 ) -> Header:
     """Check everything that can be checked before a run, and return the trace's header."""
     seed = check_seed(seed)
@@ -92,16 +118,27 @@ def prepare(
     if len(ids) > limits.prompt_tokens:
         raise UserError("prompt_too_long", tokens=len(ids), limit=limits.prompt_tokens)
     info = model.info
-    if len(ids) + new > info.context_length:
-        values = {"prompt": len(ids), "new": new, "total": len(ids) + new}
-        raise UserError("context_too_short", model=info.name, limit=info.context_length, **values)
+    drafting = _drafting(model, draft, settings)
+    for reader in (info, *([drafting] if drafting else [])):
+        if len(ids) + new > reader.context_length:
+            values = {"prompt": len(ids), "new": new, "total": len(ids) + new}
+            raise UserError("context_too_short", model=reader.name, limit=reader.context_length, **values)
     for token in settings.forced.values() if isinstance(settings, SampleSettings) else ():
         if not 0 <= token < info.vocab_size:
             raise UserError("unknown_token", value=token, limit=info.vocab_size, last=info.vocab_size - 1)
     tokens = tuple(model.token(id) for id in ids)
-    return Header(
-        SCHEMA, info, settings.method, Prompt(prompt, template, tokens), settings.plain(), seed, _versions(info)
-    )
+    asked = Prompt(prompt, template, tokens)
+    versions = _versions(info, drafting)
+    return Header(SCHEMA, info, settings.method, asked, settings.plain(), seed, versions, drafting)
+
+
+def _drafting(model: LanguageModel, draft: LanguageModel | None, settings: Settings) -> ModelInfo | None:
+    """The model that drafts, checked, of a run that has one."""
+    if not isinstance(settings, SpeculativeSettings):
+        return None
+    if settings.needs_model:
+        return drafting_model(model, draft, settings).info
+    return model.info if settings.drafter == "oracle" else None
 
 
 @overload
@@ -109,16 +146,48 @@ def stream(
     model: LanguageModel, header: Header, settings: SampleSettings, known: Sequence[int] = ()
 ) -> Iterator[SampleStep]: ...
 @overload
-def stream(model: LanguageModel, header: Header, settings: Settings, known: Sequence[int] = ()) -> Iterator[Step]: ...
-def stream(model: LanguageModel, header: Header, settings: Settings, known: Sequence[int] = ()) -> Iterator[Step]:
+def stream(
+    model: LanguageModel,
+    header: Header,
+    settings: Settings,
+    known: Sequence[int] = (),
+    draft: LanguageModel | None = None,
+) -> Iterator[Step]: ...
+def stream(
+    model: LanguageModel,
+    header: Header,
+    settings: Settings,
+    known: Sequence[int] = (),
+    draft: LanguageModel | None = None,
+) -> Iterator[Step]:
     """The run's steps as they are made; close the iterator to stop. `known`: go on after these new tokens.
 
-    Of a beam search, only tokens sampled before it can be known.
+    Of a beam search, only tokens sampled before it can be known. `draft`: as `prepare` was given.
     """
     prompt = [token.id for token in header.prompt.tokens]
+    uniforms = Uniforms(header.seed)
     if isinstance(settings, BeamSettings):
-        return beam(model, prompt, settings, Uniforms(header.seed), known)
-    return sample(model, prompt, settings, Uniforms(header.seed), known)
+        return beam(model, prompt, settings, uniforms, known)
+    if isinstance(settings, SpeculativeSettings):
+        return speculate(model, drafter_of(model, draft, settings, uniforms), prompt, settings, uniforms, known)
+    return sample(model, prompt, settings, uniforms, known)
+
+
+def load_draft(
+    model: LanguageModel, settings: Settings, progress: Progress | None = None, **where: str
+) -> LanguageModel | None:
+    """The draft model that the settings name; None where they need none.
+
+    One made of the target is on the target's engine. `where`: device, dtype, engine and precision, as `load` takes
+    them, of one with a name of its own. Raises UserError where it cannot be had.
+    """
+    if not isinstance(settings, SpeculativeSettings) or not settings.needs_model:
+        return None
+    if settings.drafter in MADE_OF_TARGET:
+        from decoding.models import drafts
+
+        return drafts.load(settings.drafter, model, settings.exit_layer, progress)
+    return load(settings.drafter, progress=progress, **where)
 
 
 def finish(model: LanguageModel, ids: Sequence[int], cancelled: bool = False) -> Finish:
@@ -137,7 +206,7 @@ def finish_beams(
     """
     best = results(steps, settings)
     if not best:  # nothing was searched: a sampled token ended the text, or somebody the run
-        return finish(model, _sampled(steps), cancelled)
+        return finish(model, new_tokens(steps), cancelled)
     returned = tuple(
         Returned(each.token_ids, text_of(model, each.token_ids), each.logprob, each.score) for each in best
     )
@@ -146,8 +215,15 @@ def finish_beams(
     return Finish("cancelled" if stopped else first.reason, first.token_ids, first.text, returned)
 
 
-def _sampled(steps: Sequence[Step]) -> list[int]:
-    return [step.token.id for step in steps if isinstance(step, SampleStep)]
+def new_tokens(steps: Sequence[Step]) -> list[int]:
+    """Ids of the tokens that sampled steps and rounds of speculative decoding wrote, in order."""
+    ids: list[int] = []
+    for step in steps:
+        if isinstance(step, SampleStep):
+            ids.append(step.token.id)
+        elif isinstance(step, SpeculativeStep):
+            ids += [token.id for token in step.emitted]
+    return ids
 
 
 def save(trace: Trace, path: str | Path) -> None:
@@ -172,9 +248,10 @@ def open(path: str | Path) -> Trace:
     return codec.loads(data)
 
 
-def _versions(info: ModelInfo) -> dict[str, str]:
-    """Python, torch and the model's engine as they run now."""
+def _versions(*infos: ModelInfo | None) -> dict[str, str]:
+    """Python, torch and the engines of these models as they run now."""
     import torch
 
     versions = {"python": sys.version.split()[0], "torch": str(torch.__version__)}
-    return versions | {"onnxruntime": version("onnxruntime")} if info.engine == "onnx" else versions
+    used = {info.engine for info in infos if info is not None}
+    return versions | {"onnxruntime": version("onnxruntime")} if "onnx" in used else versions

@@ -54,7 +54,7 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """All that is needed to run again. `settings` are plain JSON values."""
+    """All that is needed to run again. `settings` are plain JSON values; `draft`: the draft model, where one ran."""
 
     schema: int
     model: ModelInfo
@@ -63,6 +63,7 @@ class Header:
     settings: Mapping[str, Any]
     seed: int
     versions: Mapping[str, str] = field(default_factory=dict)
+    draft: ModelInfo | None = None
 
 
 @dataclass(frozen=True, slots=True)
