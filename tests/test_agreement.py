@@ -30,8 +30,8 @@ def disagreement(model: Any, prompt: str, template: str, tokens: int) -> tuple[i
 
 
 @pytest.mark.parametrize("template", ["raw", "chat"])
-def test_a_small_random_model_agrees(tiny_llama: Any, template: str) -> None:
-    faults = {prompt: found for prompt in PROMPTS if (found := disagreement(tiny_llama, prompt, template, 12))}
+def test_a_small_random_model_agrees(tiny_torch: Any, template: str) -> None:
+    faults = {prompt: found for prompt in PROMPTS if (found := disagreement(tiny_torch, prompt, template, 12))}
     assert not faults
 
 
@@ -62,26 +62,26 @@ def test_other_families_agree(make_module: Any, tiny_tokenizer: Any, family: str
 
 
 @pytest.mark.parametrize(("template", "which"), [("raw", slice(0, 3)), ("chat", slice(4, 7))])
-def test_the_bundled_model_agrees(bundled_model: Any, template: str, which: slice) -> None:
-    assert bundled_model.info.dtype == "float32"
-    faults = [p for p in prompts.OWN[which] if disagreement(bundled_model, p, template, 12)]
+def test_the_bundled_model_agrees(bundled_torch: Any, template: str, which: slice) -> None:
+    assert bundled_torch.info.dtype == "float32"
+    faults = [p for p in prompts.OWN[which] if disagreement(bundled_torch, p, template, 12)]
     assert not faults
 
 
 # --- the check itself ------------------------------------------------------------------------------
 
 
-def test_a_difference_is_found(tiny_llama: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_difference_is_found(tiny_torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A `generate` that errs at its third token is caught there, with the gap; a shorter one too."""
-    ids = tiny_llama.encode("the sky over the sea")
-    right = ours(tiny_llama, ids, 8)
+    ids = tiny_torch.encode("the sky over the sea")
+    right = ours(tiny_torch, ids, 8)
     other = next(id for id in range(100, 200) if id != right[2])
     wrong = [*right[:2], other, *right[3:]]
     monkeypatch.setattr("benchmarks.agreement.theirs", lambda model, ids, tokens: wrong)
-    found = difference(tiny_llama, ids, 8)
+    found = difference(tiny_torch, ids, 8)
     assert found is not None and found[0] == 2 and found[1] > NEAR_TIE
     monkeypatch.setattr("benchmarks.agreement.theirs", lambda model, ids, tokens: right[:-1])
-    assert difference(tiny_llama, ids, 8) == (len(right) - 1, float("inf"))
+    assert difference(tiny_torch, ids, 8) == (len(right) - 1, float("inf"))
 
 
 def test_the_benchmark_runs(tiny_llama_folder: Path, tmp_path: Path, capsys: Any) -> None:

@@ -58,8 +58,8 @@ def ending_model(make_module: Callable[..., Any], tiny_tokenizer: Any) -> Any:
 
 
 @pytest.mark.parametrize("width", range(1, 9))
-def test_every_width_agrees(tiny_llama: Any, width: int) -> None:
-    assert not [fault for penalty in (0.0, 1.0) for fault in faults(tiny_llama, asked(width, length_penalty=penalty))]
+def test_every_width_agrees(tiny_torch: Any, width: int) -> None:
+    assert not [fault for penalty in (0.0, 1.0) for fault in faults(tiny_torch, asked(width, length_penalty=penalty))]
 
 
 @pytest.mark.parametrize("early", EARLY)
@@ -91,9 +91,9 @@ def test_other_families_agree(make_module: Callable[..., Any], tiny_tokenizer: A
 
 
 @pytest.mark.parametrize(("text", "width", "template"), [(prompts.OWN[0], 4, "raw"), (prompts.OWN[5], 2, "chat")])
-def test_the_bundled_model_agrees(bundled_model: Any, text: str, width: int, template: str) -> None:
-    ids = bundled_model.encode(text, template)
-    found = difference(bundled_model, ids, asked(width, max_new_tokens=8))
+def test_the_bundled_model_agrees(bundled_torch: Any, text: str, width: int, template: str) -> None:
+    ids = bundled_torch.encode(text, template)
+    found = difference(bundled_torch, ids, asked(width, max_new_tokens=8))
     assert found is None or found.kind == "near-tie"
 
 
@@ -127,40 +127,40 @@ def generated(model: Any, ids: list[int], **options: Any) -> Any:
     return model.module.generate(prompt, attention_mask=torch.ones_like(prompt), do_sample=False, **kept, **options)
 
 
-def test_processors_leave_a_law(tiny_llama: Any) -> None:
+def test_processors_leave_a_law(tiny_torch: Any) -> None:
     """transformers applies them to log-probabilities and does not normalise again: what it sums is none.
 
     A penalty of 1.3 lowers every repeated token, none goes up, and the shares sum to less than 1. Ours act on
     the logits, as in sampling, and what is left is a law.
     """
-    ids = tiny_llama.encode("the sky over the sea")
-    made = generated(tiny_llama, ids, num_beams=3, max_new_tokens=1, repetition_penalty=1.3)
+    ids = tiny_torch.encode("the sky over the sea")
+    made = generated(tiny_torch, ids, num_beams=3, max_new_tokens=1, repetition_penalty=1.3)
     assert bool((made.scores[0].exp().sum(-1) < 1 - 1e-3).all())
     asked = beam_settings(repetition_penalty=1.3, top_k=5, temperature=0.7)
-    law = law_of(logits_after(tiny_llama, ids)[None], torch.tensor([ids]), asked, 0)
+    law = law_of(logits_after(tiny_torch, ids)[None], torch.tensor([ids]), asked, 0)
     assert float(law.exp().sum()) == pytest.approx(1, abs=1e-6) and count_possible(law) == 5
 
 
-def test_fewer_texts_than_beams_are_returned_as_they_are(tiny_llama: Any) -> None:
+def test_fewer_texts_than_beams_are_returned_as_they_are(tiny_torch: Any) -> None:
     """Where fewer extensions are possible than there are beams, `generate` fills up with some of score -inf or -1e9.
 
     Ours has fewer beams then, and returns only texts that the law allows.
     """
-    ids = tiny_llama.encode("the")
+    ids = tiny_torch.encode("the")
     only = beam_settings(num_beams=4, num_return_sequences=4, max_new_tokens=1, top_k=2)
-    assert len(results(list(beam(tiny_llama, ids, only, Uniforms(0))), only)) == 2
+    assert len(results(list(beam(tiny_torch, ids, only, Uniforms(0))), only)) == 2
     narrow = LogitsProcessorList([TopKLogitsWarper(2)])
-    made = generated(tiny_llama, ids, num_beams=4, num_return_sequences=4, max_new_tokens=1, logits_processor=narrow)
+    made = generated(tiny_torch, ids, num_beams=4, num_return_sequences=4, max_new_tokens=1, logits_processor=narrow)
     assert sorted((made.sequences_scores < -1e6).tolist()) == [False, False, True, True]
 
 
 # --- the check itself -------------------------------------------------------------------------------
 
 
-def test_a_difference_is_found(tiny_llama: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_difference_is_found(tiny_torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another token, another score, a text missing, and texts in another order."""
-    ids = tiny_llama.encode("the sky over the sea")
-    right, steps = ours(tiny_llama, ids, asked(3))
+    ids = tiny_torch.encode("the sky over the sea")
+    right, steps = ours(tiny_torch, ids, asked(3))
     narrowest = min(benchmark.margins(steps))
     assert narrowest > 0
     (first, score), *others = right
@@ -172,7 +172,7 @@ def test_a_difference_is_found(tiny_llama: Any, monkeypatch: pytest.MonkeyPatch)
     ]
     for number, texts in zip((1, 1, 3, 1), wrong, strict=True):
         monkeypatch.setattr(benchmark, "theirs", lambda model, ids, settings, texts=texts: texts)
-        found = difference(tiny_llama, ids, asked(3))
+        found = difference(tiny_torch, ids, asked(3))
         assert found == Difference(number, narrowest)
     assert (Difference(1, 1e-5).kind, Difference(1, 1e-3).kind) == ("near-tie", "different")
 

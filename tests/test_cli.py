@@ -360,20 +360,20 @@ def test_model_device_dtype_and_template_reach_the_loader(capsys: Any, monkeypat
 
 
 def test_chat_puts_the_prompt_into_the_template(capsys: Any, tiny_llama_folder: Path) -> None:
-    common = ("--model", str(tiny_llama_folder), "--prompt", "the sky", "--max-new-tokens", "3", "--device", "cpu")
+    common = ("--model", str(tiny_llama_folder), "--prompt", "the sky", "--max-new-tokens", "3", "--engine", "torch")
     raw, chat = trace_of(capsys, "greedy", *common), trace_of(capsys, "greedy", *common, "--chat")
     assert (raw.header.prompt.template, chat.header.prompt.template) == ("raw", "chat")
     assert len(chat.header.prompt.tokens) > len(raw.header.prompt.tokens)
 
 
-def test_the_bundled_model_by_default(capsys: Any, bundled_model: Any) -> None:
+def test_the_bundled_model_by_default(capsys: Any, bundled_torch: Any) -> None:
     """The command of the README: a full trace, the same as from a notebook."""
     model = api.load(device="cpu")  # a first use builds the engine's graph, and says so on stderr
     words = ("--prompt", "The capital of France is", "--max-new-tokens", "4", "--seed", "1", "--device", "cpu")
     trace = trace_of(capsys, "sample", *words)
     assert trace.header.model.name == "smollm2" and len(trace.steps) == 4
     assert trace == api.decode(model, "The capital of France is", api.sample_settings(max_new_tokens=4), seed=1)
-    assert trace.finish.text == bundled_model.decode(trace.finish.token_ids)
+    assert trace.finish.text == bundled_torch.decode(trace.finish.token_ids)
 
 
 # --- mistakes --------------------------------------------------------------------------------------

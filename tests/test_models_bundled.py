@@ -309,11 +309,10 @@ def test_chat(bundled_model: Any) -> None:
 
 
 @pytest.mark.parametrize(("text", "template"), [("The capital of France is", "raw"), ("What is 2+2?", "chat")])
-def test_greedy_is_generate(bundled_model: Any, text: str, template: Any) -> None:
+def test_greedy_is_generate(bundled_model: Any, bundled_torch: Any, text: str, template: Any) -> None:
     ids = bundled_model.encode(text, template)
-    made = bundled_model.module.generate(torch.tensor([ids]), do_sample=False, max_new_tokens=14)[
-        0, len(ids) :
-    ].tolist()
+    whole = bundled_torch.module.generate(torch.tensor([ids]), do_sample=False, max_new_tokens=14)
+    made = whole[0, len(ids) :].tolist()
     cache, tokens, found = bundled_model.new_cache(), torch.tensor([ids]), []
     while len(found) < 14 and not (found and found[-1] in bundled_model.end_ids):
         found.append(int(bundled_model.forward(tokens, cache, logits_to_keep=1).logits[0, -1].argmax()))

@@ -24,6 +24,7 @@ from decoding.samplers import SAMPLERS
 from decoding.sampling import Uniforms, decide, logits_after, sample
 from decoding.settings import SampleSettings, greedy_settings, sample_settings
 from decoding.trace import ForcedDraw, SampleStep, Token
+from tests.conftest import keys_of
 
 FALSE_ALARM = 1e-6
 """Odds that right code fails one chi-square test. The seeds are fixed, so a pass stays a pass."""
@@ -329,7 +330,7 @@ def test_closing_a_neural_run_frees_its_keys_and_values(tiny_llama: Any) -> None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(tiny_llama), "new_cache", new_cache)
         next(steps)
-        keys = weakref.ref(caches[0]().cache.layers[0].keys)
+        keys = weakref.ref(keys_of(caches[0]()))
         steps.close()  # type: ignore[attr-defined]
     assert caches[0]() is None and keys() is None
 

@@ -1,4 +1,4 @@
-"""One suite for every engine: torch is the reference, ONNX Runtime must give the same laws.
+"""One suite for every engine: torch is the reference, ONNX Runtime must give the same numbers and the same runs.
 
 Small random models of each architecture are saved to a folder and loaded from it, as a user's are.
 """
@@ -6,7 +6,6 @@ Small random models of each architecture are saved to a folder and loaded from i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,11 +13,9 @@ import torch
 from torch import Tensor
 
 from decoding import api
-from decoding.models import engines, load, onnx, onnx_graph
-from decoding.trace import SampleStep
-
-needs_onnx = pytest.mark.skipif(not engines.is_installed(), reason="onnxruntime or onnx is not installed")
-pytestmark = needs_onnx
+from decoding.models import load, onnx, onnx_graph
+from decoding.trace import BeamStep, Distribution, SampleStep, Trace
+from tests.conftest import NEEDS_ONNX
 
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "llama": ("llama", {}),
@@ -34,16 +31,29 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "qwen2": ("qwen2", {}),
     "qwen3": ("qwen3", {"tie_word_embeddings": False}),
+    "gpt2": ("gpt2", {}),
 }
+ENGINES = ("torch", "onnx", "onnx-by-rows")
+"""The last as in runtimes that read several rows one by one."""
+PAIRS = [
+    pytest.param((family, engine), id=f"{engine}-{family}", marks=[] if engine == "torch" else NEEDS_ONNX)
+    for engine in ENGINES
+    for family in FAMILIES
+    if engine == "torch" or family != "gpt2"
+]
 LOWEST = torch.finfo(torch.float32).min
 CLOSE = {"atol": 1e-4, "rtol": 1e-5}
+PROB = 1e-4
+"""A probability may differ by so much between engines."""
+LOGPROB = {"abs": 1e-3, "rel": 1e-3}
+"""And a sum of log-probabilities, in nats, or by this share of it."""
 
 
-@pytest.fixture(scope="session")
-def folders(
+@pytest.fixture(scope="module")
+def references(
     make_module: Callable[..., Any], tiny_tokenizer: Any, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Path]:
-    """A folder for each family, its norms and biases away from their starting values."""
+) -> dict[str, Any]:
+    """Each family's model on torch, its norms and biases away from their starting values."""
     found = {}
     for name, (family, options) in FAMILIES.items():
         module = make_module(family, head_dim=16, **options)
@@ -53,36 +63,33 @@ def folders(
         folder = tmp_path_factory.mktemp(name)
         module.save_pretrained(folder)
         tiny_tokenizer.save_pretrained(folder)
-        found[name] = folder
+        found[name] = load(str(folder), device="cpu", dtype="float32", engine="torch")
     return found
 
 
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A cache folder of the tests' own."""
-    with pytest.MonkeyPatch.context() as patch:
-        root = tmp_path_factory.mktemp("cache")
-        patch.setenv("DECODING_LAB_CACHE", str(root))
-        yield root
+@pytest.fixture(scope="module", params=PAIRS)
+def pair(request: Any) -> tuple[str, str]:
+    """A family and an engine."""
+    return request.param  # type: ignore[no-any-return]
 
 
-@pytest.fixture(scope="session", params=FAMILIES)
-def reference(request: Any, folders: dict[str, Path]) -> Any:
+@pytest.fixture(scope="module")
+def reference(pair: tuple[str, str], references: dict[str, Any]) -> Any:
     """The family's model on torch."""
-    return load(str(folders[request.param]), device="cpu", dtype="float32", engine="torch")
+    return references[pair[0]]
 
 
-@pytest.fixture(scope="session", params=["torch", "onnx", "onnx-by-rows"])
-def model(request: Any, reference: Any, cache: Path) -> Iterator[Any]:
-    """The same model on each engine; the last as in runtimes that read several rows one by one."""
-    if request.param == "torch":
+@pytest.fixture(scope="module")
+def model(pair: tuple[str, str], reference: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The same model on the engine, whose buffers and passes are short, so that these tests reach their ends."""
+    if pair[1] == "torch":
         yield reference
         return
     with pytest.MonkeyPatch.context() as patch:
-        if request.param == "onnx-by-rows":
+        patch.setenv("DECODING_LAB_CACHE", str(tmp_path_factory.mktemp("cache")))
+        if pair[1] == "onnx-by-rows":
             patch.setattr(onnx, "has_counts", lambda: False)
             patch.setattr(onnx_graph, "has_counts", lambda: False)
-            patch.setattr("decoding.models.onnx_build.VERSION", "by-rows")
         patch.setattr(onnx, "FIRST_CAPACITY", 8)
         patch.setattr(onnx, "CHUNK", 16)
         yield load(reference.info.name, device="cpu", engine="onnx")
@@ -117,6 +124,17 @@ def test_logits_are_those_of_torch(model: Any, reference: Any) -> None:
     close(found, reference.forward(rows, reference.new_cache(2)).logits)
 
 
+def test_greedy_by_hand_is_generate(model: Any, reference: Any) -> None:
+    for text in ("The sky is", "1995", "self", "We"):
+        start = ids(model, text)
+        made = reference.module.generate(torch.tensor([start]), do_sample=False, max_new_tokens=24)[0, len(start) :]
+        cache, tokens, found = model.new_cache(), torch.tensor([start]), []
+        while len(found) < 24 and not (found and found[-1] in model.end_ids):
+            found.append(int(model.forward(tokens, cache, logits_to_keep=1).logits[0, -1].argmax()))
+            tokens = torch.tensor([found[-1:]])
+        assert found == made.tolist()
+
+
 def test_cached_equals_whole(model: Any) -> None:
     """In parts that cross the first capacity of the buffers and the size of a pass."""
     tokens = torch.tensor(
@@ -141,6 +159,9 @@ def test_only_the_logits_asked_for(model: Any) -> None:
 def test_hidden_states_are_those_of_torch(model: Any, reference: Any) -> None:
     rows = torch.arange(3, 43).view(2, 20)
     layers = (-1, 0, 2, 0)
+    whole = model.forward(rows, model.new_cache(2), hidden_layers=layers)
+    head = reference.module.get_output_embeddings()
+    close(head(whole.hidden[0].clone()), whole.logits.clone())
     found = model.forward(rows, model.new_cache(2), logits_to_keep=1, hidden_layers=layers).hidden
     expected = reference.forward(rows, reference.new_cache(2), hidden_layers=layers).hidden
     assert found is not None and expected is not None and found.shape == (4, 2, 20, 32)
@@ -163,7 +184,7 @@ def test_returned_logits_are_the_callers(model: Any) -> None:
 # --- cache -----------------------------------------------------------------------------------------
 
 
-def test_crop_and_reorder_are_exact(model: Any, reference: Any) -> None:
+def test_crop_keep_and_reorder_are_exact(model: Any, reference: Any) -> None:
     text = ids(model, "The sky is blue")
     rows = torch.tensor([text, text[::-1]])
     cache = model.new_cache(2)
@@ -173,6 +194,9 @@ def test_crop_and_reorder_are_exact(model: Any, reference: Any) -> None:
     again = model.forward(torch.tensor([text[:1], text[-1:], text[:1]]), cache).logits[:, 0]
     expected = torch.stack([alone(reference, list(row)) for row in (text[::-1], text, text[::-1])])
     close(again, expected)
+    cache.crop(cache.length)
+    cache.keep(range(cache.length))
+    assert cache.length == len(text)
     cache.crop(0)
     assert cache.length == 0
     close(model.forward(rows[[1, 0, 1]], cache, logits_to_keep=1).logits[:, 0], expected)
@@ -272,18 +296,88 @@ def test_positions_of_a_first_pass_may_be_any(model: Any, reference: Any) -> Non
 
 # --- whole runs ------------------------------------------------------------------------------------
 
+SAMPLED: dict[str, dict[str, Any]] = {
+    "greedy": {"temperature": 0.0},
+    "T 1": {},
+    "T 1, alias": {"sampler": "alias"},
+    "T 1, gumbel": {"sampler": "gumbel"},
+    "T 0.8, top-k": {"temperature": 0.8, "top_k": 12, "sampler": "binary"},
+    "T 0.8, top-k, top-p": {"temperature": 0.8, "top_k": 50, "top_p": 0.95},
+    "T 0.8, top-p, penalty": {"temperature": 0.8, "top_p": 0.9, "repetition_penalty": 1.3},
+}
+SEARCHED: dict[str, dict[str, Any]] = {
+    "beams": {},
+    "no length penalty": {"length_penalty": 0.0},
+    "length penalty 2": {"length_penalty": 2.0, "early_stopping": "never"},
+    "repetition penalty": {"repetition_penalty": 1.3, "temperature": 0.9},
+    "pruned": {"relative_threshold": 0.1, "max_per_parent": 2},
+    "groups": {"num_beam_groups": 2, "diversity_penalty": 0.8},
+    "drawn": {"search": "sample", "sample_first": 2},
+    "stochastic": {"search": "stochastic"},
+}
 
-@pytest.mark.parametrize("options", [{"temperature": 0.0}, {"temperature": 0.8, "top_k": 50, "top_p": 0.95}])
-def test_traces_are_those_of_torch(model: Any, reference: Any, options: dict[str, Any]) -> None:
+
+def decoded(model: Any, settings: Any) -> Trace:
+    return api.decode(model, "The sky is", settings, seed=3)
+
+
+def same_law(ours: Distribution, theirs: Distribution) -> None:
+    """Probabilities in order, and of each token listed by both; two at a near-tie may change places."""
+    probs = {candidate.token.id: candidate.prob for candidate in theirs.top}
+    assert [candidate.prob for candidate in ours.top] == pytest.approx(list(probs.values()), abs=PROB)
+    shared = {c.token.id: c.prob for c in ours.top if c.token.id in probs}
+    assert shared == pytest.approx({id: probs[id] for id in shared}, abs=PROB)
+    assert len(shared) >= len(probs) - 1 and ours.tail_mass == pytest.approx(theirs.tail_mass, abs=PROB)
+    assert ours.entropy == pytest.approx(theirs.entropy, **LOGPROB)
+
+
+def same_sampled(ours: SampleStep, theirs: SampleStep) -> None:
+    assert (ours.position, ours.token, type(ours.draw)) == (theirs.position, theirs.token, type(theirs.draw))
+    assert ours.prob == pytest.approx(theirs.prob, abs=PROB)
+    assert [(stage.name, stage.kept_count) for stage in ours.stages] == [(s.name, s.kept_count) for s in theirs.stages]
+    for mine, other in zip(ours.stages, theirs.stages, strict=True):
+        same_law(mine.result, other.result)
+
+
+def same_searched(ours: BeamStep, theirs: BeamStep) -> None:
+    def plain(step: BeamStep) -> list[Any]:
+        return [(n.id, n.parent, n.token, n.fate, n.group, n.rule and n.rule.rule) for n in step.nodes]
+
+    assert (ours.depth, ours.considered, ours.ending) == (theirs.depth, theirs.considered, theirs.ending)
+    assert plain(ours) == plain(theirs)
+    assert [n.prob for n in ours.nodes] == pytest.approx([n.prob for n in theirs.nodes], abs=PROB)
+    for value in ("logprob", "score"):
+        mine, other = ([getattr(node, value) for node in step.nodes] for step in (ours, theirs))
+        assert mine == pytest.approx(other, **LOGPROB)
+    assert [h.node for h in ours.finished] == [h.node for h in theirs.finished]
+    assert [h.score for h in ours.finished] == pytest.approx([h.score for h in theirs.finished], **LOGPROB)
+
+
+def same_steps(ours: Trace, theirs: Trace) -> None:
+    for mine, other in zip(ours.steps, theirs.steps, strict=True):
+        if isinstance(mine, SampleStep):
+            assert isinstance(other, SampleStep)
+            same_sampled(mine, other)
+        else:
+            assert isinstance(mine, BeamStep) and isinstance(other, BeamStep)
+            same_searched(mine, other)
+
+
+@pytest.mark.parametrize("options", SAMPLED.values(), ids=SAMPLED)
+def test_sampled_runs_are_those_of_torch(model: Any, reference: Any, options: dict[str, Any]) -> None:
     settings = api.sample_settings(max_new_tokens=12, **options)
-    found, expected = (api.decode(each, "The sky is", settings, seed=3) for each in (model, reference))
+    found, expected = decoded(model, settings), decoded(reference, settings)
     assert found.finish == expected.finish
-    for ours, theirs in zip(found.steps, expected.steps, strict=True):
-        assert isinstance(ours, SampleStep) and isinstance(theirs, SampleStep)
-        assert ours.token == theirs.token and ours.prob == pytest.approx(theirs.prob, abs=1e-4)
-        for mine, other in zip(ours.stages, theirs.stages, strict=True):
-            probs = {candidate.token.id: candidate.prob for candidate in other.result.top}
-            for candidate in mine.result.top:
-                if candidate.token.id in probs:
-                    assert candidate.prob == pytest.approx(probs[candidate.token.id], abs=1e-4)
-            assert mine.result.entropy == pytest.approx(other.result.entropy, abs=1e-3)
+    same_steps(found, expected)
+
+
+@pytest.mark.parametrize("options", SEARCHED.values(), ids=SEARCHED)
+def test_searches_are_those_of_torch(model: Any, reference: Any, options: dict[str, Any]) -> None:
+    settings = api.beam_settings(num_beams=4, num_return_sequences=4, max_new_tokens=8, top=6, **options)
+    found, expected = decoded(model, settings), decoded(reference, settings)
+    same_steps(found, expected)
+    assert found.finish.token_ids == expected.finish.token_ids and found.finish.reason == expected.finish.reason
+    ours, theirs = found.finish.returned, expected.finish.returned
+    assert [text.token_ids for text in ours] == [text.token_ids for text in theirs]
+    for value in ("logprob", "score"):
+        assert [getattr(t, value) for t in ours] == pytest.approx([getattr(t, value) for t in theirs], **LOGPROB)
