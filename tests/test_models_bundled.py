@@ -111,7 +111,13 @@ def test_an_interrupted_conversion_leaves_nothing_and_is_made_again(gguf: Path) 
     assert bundled.is_whole(bundled.ensure(gguf, Fake()))
 
 
-def test_what_a_killed_conversion_left_is_removed_when_it_is_old(gguf: Path) -> None:
+@pytest.mark.parametrize("locks", [True, False])
+def test_what_a_killed_conversion_left_is_removed(gguf: Path, monkeypatch: pytest.MonkeyPatch, locks: bool) -> None:
+    """Under the lock nobody else can be at work; without locks, only what is old is surely nobody's."""
+    from contextlib import nullcontext
+
+    if not locks:
+        monkeypatch.setattr(bundled, "_lock", lambda target: nullcontext(False))
     folder = bundled.ensure(gguf, Fake())
     old, fresh = (folder.with_name(f"{folder.name}.tmp-{name}") for name in ("old", "fresh"))
     for left in (old, fresh):
@@ -119,7 +125,11 @@ def test_what_a_killed_conversion_left_is_removed_when_it_is_old(gguf: Path) -> 
         (left / "half").write_text("x")
     os.utime(old, (0, 0))
     bundled.ensure(gguf, Fake(), rebuild=True)
-    assert folders(gguf) == sorted([folder.name, fresh.name])
+    assert folders(gguf) == sorted([folder.name, *([] if locks else [fresh.name])])
+    old.mkdir()
+    os.utime(old, (0, 0))
+    bundled.ensure(gguf, Fake())  # which finds a whole folder, and has nothing to build
+    assert old.name not in folders(gguf)
 
 
 def test_two_at_once_convert_once(gguf: Path) -> None:
@@ -142,7 +152,7 @@ def test_without_locks_the_last_rename_wins(gguf: Path, monkeypatch: pytest.Monk
     """The other process finishes while ours converts: either copy is whole, and ours is not left about."""
     from contextlib import nullcontext
 
-    monkeypatch.setattr(bundled, "_lock", lambda target: nullcontext())
+    monkeypatch.setattr(bundled, "_lock", lambda target: nullcontext(False))
 
     def overtaken(gguf: Path, folder: Path, progress: Any) -> None:
         Fake()(gguf, folder, progress)

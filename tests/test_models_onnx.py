@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -211,6 +214,68 @@ def test_a_build_that_dies_leaves_nothing(folder: Path, cache: Path, monkeypatch
             load(str(folder), device="cpu")
     assert graphs(cache) == []
     assert logits(load(str(folder), device="cpu")).isfinite().all()
+
+
+KILLER = """
+import os, signal, sys
+from decoding.models import huggingface, load, onnx_build
+
+folder, root = sys.argv[1:]
+huggingface.load(folder, "x", "cpu")  # so that every fork has the libraries
+
+def build(number):
+    left = number
+
+    def event(*_):
+        nonlocal left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def moved(*paths):
+        event()
+        replace(*paths)
+        event()
+
+    replace, os.replace = os.replace, moved
+    os.environ["DECODING_LAB_CACHE"] = f"{root}/{number}"
+    load(folder, device="cpu", engine="onnx", progress=event)
+
+number, status = -1, signal.SIGKILL
+while status == signal.SIGKILL:
+    number += 1
+    if (child := os.fork()) == 0:
+        try:
+            build(number)
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+print(status, number)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_build_killed_at_any_moment_leaves_nothing_broken(
+    folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By SIGKILL, at each of its events in turn: news told, and just before and after the folder gets its name.
+
+    The next start has the model, and nothing that takes room is left beside it.
+    """
+    script = [sys.executable, "-c", KILLER, str(folder), str(cache)]
+    done = subprocess.run(script, cwd=Path(__file__).parents[1], capture_output=True, text=True)
+    status, count = map(int, done.stdout.split())
+    assert status == 0 and count >= 10, done.stderr
+    whole = logits(load(str(folder), device="cpu", engine="torch")).clone()
+    for number in range(count):
+        root = cache / str(number)
+        monkeypatch.setenv("DECODING_LAB_CACHE", str(root))
+        assert graphs(root) or not number, "the build had begun"
+        torch.testing.assert_close(logits(load(str(folder), device="cpu", engine="onnx")), whole, atol=1e-4, rtol=0)
+        name, *left = graphs(root)
+        assert bundled.is_whole(root / name)
+        assert not [path for each in left for path in (root / each).rglob("*") if path.is_file()]
 
 
 def test_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,11 +106,12 @@ def ensure_folder(name: str, make: Callable[[Path], None], rebuild: bool = False
         root = cache_root()
         target = root / name
         if not rebuild and is_whole(target):
+            _sweep(target, alone=False)
             return target
         root.mkdir(parents=True, exist_ok=True)
-        with _lock(target):
+        with _lock(target) as alone:
             if rebuild or not is_whole(target):
-                _build(target, make)
+                _build(target, make, alone)
         return target
     except OSError as error:
         raise _cache_failed(error) from error
@@ -143,20 +144,22 @@ def is_whole(folder: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _lock(target: Path) -> Iterator[None]:
-    """One converting process at a time, where the file system has locks; else the last rename wins."""
+def _lock(target: Path) -> Iterator[bool]:
+    """One converting process at a time, where the file system has locks (True); else the last rename wins."""
     from filelock import FileLock
 
     lock = FileLock(target.with_name(target.name + ".lock"))
     with contextlib.ExitStack() as stack:
+        alone = False
         with contextlib.suppress(NotImplementedError):
             stack.enter_context(lock)
-        yield
+            alone = True
+        yield alone
 
 
-def _build(target: Path, make: Callable[[Path], None]) -> None:
+def _build(target: Path, make: Callable[[Path], None], alone: bool) -> None:
     """Make it beside `target`, then rename; a broken folder in its place is moved out of the way first."""
-    _sweep(target)
+    _sweep(target, alone)
     work = Path(tempfile.mkdtemp(prefix=target.name + ".tmp-", dir=target.parent))
     try:
         folder = work / "new"
@@ -175,11 +178,11 @@ def _build(target: Path, make: Callable[[Path], None]) -> None:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _sweep(target: Path) -> None:
-    """Remove what conversions that were killed left beside `target`."""
+def _sweep(target: Path, alone: bool) -> None:
+    """Remove what conversions that were killed left beside `target`: all of it where nobody else can be at work."""
     for path in target.parent.glob(target.name + ".tmp-*"):
         with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > STALE_SECONDS:
+            if alone or time.time() - path.stat().st_mtime > STALE_SECONDS:
                 shutil.rmtree(path, ignore_errors=True)
 
 
