@@ -164,13 +164,18 @@ def _read_fields(
             raise _wrong(f"{where}.{f.name}", "it is missing")
 
 
-_UNIT = frozenset({"prob", "model_prob", "tail_mass", "kept_mass", "uniform", "coin", "cumulative"})
+_UNIT = frozenset(
+    {
+        *("prob", "model_prob", "target_prob", "draft_prob"),
+        *("tail_mass", "kept_mass", "uniform", "coin", "cumulative"),
+    }
+)
 """Fields that are probabilities or uniforms."""
 _COUNTS = frozenset(
     {
         *("id", "position", "index", "column", "rank", "first", "seed", "entropy", "gap", "ties", "scanned", "built"),
         *("count", "kept_count", "tail_count", "column_count", "vocab_size", "context_length"),
-        *("parent", "group", "considered", "node"),
+        *("parent", "group", "considered", "node", "draft_forwards"),
     }
 )
 """Fields that are ids, places, counts or entropies: from 0 up. `gap` and `parent` may be None."""

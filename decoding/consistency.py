@@ -10,8 +10,10 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from decoding.speculative import consistency as speculative
 from decoding.trace import (
     MAX_BEAMS,
+    Addition,
     AliasColumn,
     AliasDraw,
     BeamNode,
@@ -19,12 +21,15 @@ from decoding.trace import (
     BinarySearchDraw,
     Cut,
     DirectDraw,
+    Distribution,
     Finish,
     GumbelDraw,
     Returned,
     SampleStep,
+    SpeculativeStep,
     Stage,
     Trace,
+    Verdict,
 )
 
 CUTS = frozenset(
@@ -42,18 +47,28 @@ def _trace_faults(value: Trace) -> Iterator[str]:
     """What does not fit together in a run whose parts do."""
     sampled = [step for step in value.steps if isinstance(step, SampleStep)]
     searched = [step for step in value.steps if isinstance(step, BeamStep)]
-    if value.steps != (*sampled, *searched):
-        yield "a sampled step follows a searched one"
+    rounds = [step for step in value.steps if isinstance(step, SpeculativeStep)]
+    if value.steps not in ((*sampled, *searched), tuple(rounds)):
+        yield "a sampled step follows a searched one, or rounds are mixed with other steps"
     drawn = tuple(step.token.id for step in sampled)
     if [step.position for step in sampled] != list(range(len(drawn))):
         yield "the positions of the steps do not count from 0"
     ids = [*drawn, *(token.id for token in value.header.prompt.tokens)]
     ids += [node.token.id for step in searched for node in step.nodes]
+    ids += [node.token.id for step in rounds for node in step.nodes]
+    ids += [token.id for step in rounds for token in step.emitted]
     if max(ids, default=-1) >= value.header.model.vocab_size:
         yield "a token id is beyond the vocabulary"
     if value.header.method == "beam":
         yield from _search_settings_faults(value.header.settings)
-    if searched:
+    if value.header.method == "speculate":
+        faults = list(speculative.settings_faults(value.header.settings))
+        if sampled or searched:
+            yield "it has other steps than rounds of speculative decoding"
+        yield from faults or speculative.run_faults(value.header, rounds, value.finish)
+    elif rounds:
+        yield "it has rounds of speculative decoding, but header.method is not speculate"
+    elif searched:
         if value.header.method != "beam":
             yield "it has depths of a beam search, but header.method is not beam"
         yield from _tree_faults(searched)
@@ -187,16 +202,19 @@ def _step_faults(step: SampleStep) -> Iterator[str]:
         yield "its token is not among those listed"
 
 
-def _stage_faults(stage: Stage) -> Iterator[str]:
-    law = stage.result
+def _law_faults(law: Distribution) -> Iterator[str]:
     if len({c.token.id for c in law.top}) < len(law.top):
         yield "it lists a token twice"
     if any(c.kept != (c.logit is not None) or (c.prob > 0 and not c.kept) for c in law.top):
         yield "a removed token has a logit or a probability, or a kept one has no logit"
-    if stage.kept_count != law.tail_count + sum(c.kept for c in law.top) or stage.kept_count == 0:
-        yield "kept_count is not how many tokens are kept"
     if abs(math.fsum([law.tail_mass, *(c.prob for c in law.top)]) - 1) > ROUNDING:
         yield "its probabilities do not sum to 1"
+
+
+def _stage_faults(stage: Stage) -> Iterator[str]:
+    law = stage.result
+    if stage.kept_count != law.tail_count + sum(c.kept for c in law.top) or stage.kept_count == 0:
+        yield "kept_count is not how many tokens are kept"
 
 
 def _column_faults(column: AliasColumn) -> Iterator[str]:
@@ -222,6 +240,7 @@ def _gumbel_faults(draw: GumbelDraw) -> Iterator[str]:
 CHECKS: dict[type, Callable[[Any], Iterator[str]]] = {
     Trace: _trace_faults,
     SampleStep: _step_faults,
+    Distribution: _law_faults,
     Stage: _stage_faults,
     DirectDraw: _interval_faults,
     BinarySearchDraw: _interval_faults,
@@ -231,6 +250,9 @@ CHECKS: dict[type, Callable[[Any], Iterator[str]]] = {
     BeamStep: _beam_step_faults,
     BeamNode: _node_faults,
     Cut: _cut_faults,
+    SpeculativeStep: speculative.step_faults,
+    Verdict: speculative.verdict_faults,
+    Addition: speculative.addition_faults,
     Returned: _returned_faults,
     Finish: _finish_faults,
 }
