@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from decoding import report
 from decoding.errors import UserError
 from decoding.trace import Trace
+from decoding.training import command as training
 
 if TYPE_CHECKING:
     from decoding.api import Settings
@@ -89,6 +90,7 @@ def parser() -> Parser:
     _add_options(rounds, SPECULATIVE_OPTIONS)
     show = methods.add_parser("show", help="print a saved trace")
     show.add_argument("file")
+    training.add(methods.add_parser("train-draft", help="train a draft model for a target, on text the target writes"))
     return top
 
 
@@ -119,6 +121,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0, or 2 with one line on stderr where the user must change something."""
     options = parser().parse_args(arguments)
     try:
+        if options.method == "train-draft":
+            return training.run(options)
         trace = _show(options.file) if options.method == "show" else _run(options)
     except UserError as error:
         print(_line(error), file=sys.stderr)

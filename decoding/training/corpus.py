@@ -22,8 +22,9 @@ from decoding.models.protocol import LanguageModel
 
 LAW_TOKENS = 32
 """K: the likeliest tokens recorded of each law."""
-HEAD = 1024
-"""So many tokens are sorted first for top-p; rows whose mass they do not hold are sorted whole."""
+IDS = "corpus.npy"
+BATCH = 192
+"""Texts of a batch that is read again."""
 MOST_IDS = 2**16
 """Ids are stored as uint16."""
 
@@ -32,8 +33,8 @@ MOST_IDS = 2**16
 class Writing:
     """How a corpus is written: texts of `length` tokens, `rows` at a time, at `temperature` and `top_p`."""
 
-    rows: int = 48
-    length: int = 384
+    rows: int = 192
+    length: int = 256
     temperature: float = 1.0
     top_p: float = 0.95
     seed: int = 0
@@ -77,7 +78,7 @@ def write_part(model: LanguageModel, how: Writing, number: int) -> Part:
     cache.reorder([0] * how.rows)
     for at in range(len(start), how.length):
         law_ids[:, at - 1], law_probs[:, at - 1] = top_of_law(logits)
-        chosen = draw(logits / how.temperature, how.top_p, torch.rand(how.rows, generator=generator))
+        chosen = draw(logits / how.temperature, how.top_p, generator)
         ids[:, at] = chosen.numpy()
         if at + 1 < how.length:
             logits = model.forward(chosen[:, None], cache, logits_to_keep=1).logits[:, -1]
@@ -91,25 +92,24 @@ def top_of_law(logits: Tensor) -> tuple[np.ndarray, np.ndarray]:
     return best.indices.numpy().astype(np.uint16), probs.numpy().astype(np.float16)
 
 
-def draw(logits: Tensor, top_p: float, uniforms: Tensor) -> Tensor:
-    """One token per row of logits (B, V), among the fewest likeliest ones that hold `top_p`; uniforms (B,)."""
+def draw(logits: Tensor, top_p: float, generator: torch.Generator) -> Tensor:
+    """One token (B,) per row of logits (B, V), among the fewest likeliest ones that hold `top_p`.
+
+    By rejection, which needs no sorting: a token drawn from the whole law is kept where those more likely than it
+    hold less than `top_p`, and drawn again where not.
+    """
     probs = logits.softmax(-1)
-    best = probs.topk(min(HEAD, probs.shape[-1]), dim=-1)
-    places = _draw_sorted(best.values, top_p, uniforms)
-    chosen = best.indices.gather(-1, places[:, None])[:, 0]
-    for row in (best.values.sum(-1) < top_p).nonzero().flatten().tolist():
-        ordered = probs[row : row + 1].sort(descending=True)
-        chosen[row] = ordered.indices[0, _draw_sorted(ordered.values, top_p, uniforms[row : row + 1])]
+    cumulated = probs.cumsum(-1)
+    chosen = torch.empty(len(probs), dtype=torch.long)
+    open_rows = torch.arange(len(probs))
+    while len(open_rows):
+        uniforms = torch.rand(len(open_rows), 1, generator=generator) * cumulated[open_rows, -1:]
+        found = torch.searchsorted(cumulated[open_rows], uniforms, right=True).clamp(max=probs.shape[-1] - 1)
+        own = probs[open_rows]
+        above = (own * (own > own.gather(-1, found))).sum(-1)
+        chosen[open_rows] = found[:, 0]
+        open_rows = open_rows[above >= top_p]
     return chosen
-
-
-def _draw_sorted(probs: Tensor, top_p: float, uniforms: Tensor) -> Tensor:
-    """Places drawn from rows of probabilities (B, n) that descend, cut at `top_p`."""
-    cumulated = probs.double().cumsum(-1)
-    kept = (cumulated - probs < top_p).sum(-1, keepdim=True)
-    mass = cumulated.gather(-1, kept - 1)
-    places = torch.searchsorted(cumulated, uniforms.double()[:, None] * mass, right=True)
-    return torch.minimum(places, kept - 1)[:, 0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +129,51 @@ def read(folder: Path, most: int | None = None) -> tuple[np.ndarray, Laws]:
     return ids, Laws(law_ids, law_probs)
 
 
+def gather(folder: Path) -> Path:
+    """One file of all texts (texts, T), ids in uint16, beside the batches; what travels with a draft."""
+    ids, _ = read(folder)
+    np.save(folder / IDS, ids)
+    return folder / IDS
+
+
+@torch.inference_mode()
+def read_again(model: LanguageModel, path: Path, folder: Path, rows: int = 4) -> Iterator[int]:
+    """Batches with the laws of a corpus whose ids alone were kept; yields the count of tokens after each.
+
+    Raises UserError where the file is no corpus of this model.
+    """
+    try:
+        texts = np.load(path, allow_pickle=False)
+        fits = texts.ndim == 2 and texts.dtype == np.uint16 and texts.max() < model.info.vocab_size
+    except (OSError, ValueError) as error:
+        raise UserError("no_corpus", path=str(path)) from error
+    if not fits:
+        raise UserError("no_corpus", path=str(path))
+    folder.mkdir(parents=True, exist_ok=True)
+    start = len(start_ids(model))
+    for number, first in enumerate(range(0, len(texts), BATCH)):
+        batch = texts[first : first + BATCH]
+        if not part_path(folder, number).exists():
+            laws = [_laws_of(model, batch[row : row + rows], start) for row in range(0, len(batch), rows)]
+            _save(folder, number, Part(batch, *(np.concatenate(column) for column in zip(*laws, strict=True))))
+        yield min(first + BATCH, len(texts)) * texts.shape[1]
+
+
+def _laws_of(model: LanguageModel, texts: np.ndarray, start: int) -> tuple[np.ndarray, np.ndarray]:
+    """What `write_part` records of these texts, by one forward over each whole text."""
+    logits = model.forward(torch.from_numpy(texts[:, :-1].astype(np.int64)), model.new_cache(len(texts))).logits
+    found = top_of_law(logits[:, start - 1 :])
+    around = (0, 0), (start - 1, 1), (0, 0)
+    return np.pad(found[0], around), np.pad(found[1], around)
+
+
+def _save(folder: Path, number: int, part: Part) -> None:
+    """Under its name only when it is whole."""
+    work = folder / "unfinished.npz"
+    np.savez(work, ids=part.ids, law_ids=part.law_ids, law_probs=part.law_probs)
+    os.replace(work, part_path(folder, number))
+
+
 def part_path(folder: Path, number: int) -> Path:
     """Where the batch of this number lies."""
     return folder / f"part-{number:05d}.npz"
@@ -139,11 +184,7 @@ def write(model: LanguageModel, folder: Path, how: Writing, tokens: int) -> Iter
     folder.mkdir(parents=True, exist_ok=True)
     each, number, written = how.rows * how.length, 0, 0
     while written < tokens:
-        path = part_path(folder, number)
-        if not path.exists():
-            part = write_part(model, how, number)
-            work = path.with_name("unfinished.npz")
-            np.savez(work, ids=part.ids, law_ids=part.law_ids, law_probs=part.law_probs)
-            os.replace(work, path)
+        if not part_path(folder, number).exists():
+            _save(folder, number, write_part(model, how, number))
         number, written = number + 1, written + each
         yield written

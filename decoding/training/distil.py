@@ -44,6 +44,8 @@ class Recipe:
     held_out: int = 24
     every: int = 50
     seed: int = 0
+    bfloat16: bool = True
+    """Whether products are rounded to 16 bits; the weights learnt stay in 32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,9 @@ class Distillation:
         law_ids = torch.from_numpy(self.laws.ids[which].astype(np.int64))
         probs = torch.from_numpy(self.laws.probs[which].astype(np.float32))
         known = probs[..., 0] > 0
-        return self.student(ids, known), self.row_of[law_ids[known]], probs[known]
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.recipe.bfloat16):
+            logits = self.student(ids, known)
+        return logits.float(), self.row_of[law_ids[known]], probs[known]
 
     def _resume(self) -> None:
         path = self.folder / CHECKPOINT
