@@ -9,9 +9,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from decoding.models.draft_file import is_draft
-from decoding.settings import check_int
-
 STAGES = ("corpus", "distil")
 
 
@@ -35,6 +32,8 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the stages asked for; a line on stderr for each batch of texts and each score."""
+    from decoding.settings import check_int
+
     for name, low in (("tokens", 1), ("vocabulary", 1), ("steps", 1), ("rows", 1), ("seed", 0)):
         check_int(name, getattr(options, name), low, 2**31)
     if options.stage != "distil":
@@ -68,6 +67,7 @@ def _corpus(options: argparse.Namespace) -> None:
 
 def _distil(options: argparse.Namespace) -> None:
     from decoding.models import draft_file, load
+    from decoding.settings import check_int
     from decoding.training import corpus, distil
     from decoding.training.quick import bfloat16_is_quick
 
@@ -92,5 +92,4 @@ def _distil(options: argparse.Namespace) -> None:
         _tell(json.dumps(line))
     facts = {"corpus_tokens": int(texts.size), "recipe": asdict(recipe), "held_out": asdict(run.score())}
     draft_file.save(run.draft(options.model), options.folder / "draft", **facts)
-    assert is_draft(options.folder / "draft")
     _tell(f"draft: {options.folder / 'draft'}")

@@ -145,7 +145,7 @@ def read_again(model: LanguageModel, path: Path, folder: Path, rows: int = 4) ->
     try:
         texts = np.load(path, allow_pickle=False)
         fits = texts.ndim == 2 and texts.dtype == np.uint16 and texts.max() < model.info.vocab_size
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise UserError("no_corpus", path=str(path)) from error
     if not fits:
         raise UserError("no_corpus", path=str(path))
