@@ -99,7 +99,9 @@ class ModelDrafter:
     def _law(self, history: Tensor, position: int) -> Law:
         """q after `history`, once all of it is read. Raises UserError where the model's logits are broken."""
         cache = self._cache = self._model.new_cache() if self._cache is None else self._cache
-        logits = self._model.forward(self._unread(history)[None], cache, logits_to_keep=1).logits[0, -1]
+        unread = self._unread(history)
+        assert len(unread) > 0, "the draft's cache was not cut back"
+        logits = self._model.forward(unread[None], cache, logits_to_keep=1).logits[0, -1]
         self.forwards += 1
         assert cache.length == len(history), f"the draft has read {cache.length} of {len(history)} tokens"
         del cache
