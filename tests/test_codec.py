@@ -14,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding import __main__ as command_line
-from decoding import api, codec, trace
+from decoding import api, codec, observe, trace
 from decoding.errors import UserError
 from decoding.sampling import Uniforms, decide
 from decoding.settings import MAX_NODES
+from decoding.speculative.loop import speculate
+from decoding.speculative_settings import speculative_settings_from
 from decoding.trace import (
     Addition,
     AliasColumn,
@@ -47,6 +49,7 @@ from decoding.trace import (
     Verdict,
 )
 from decoding.values import Effects, Histogram, Merge, Tokenization, Word
+from tests.speculative_toys import Scripted
 
 many = settings(max_examples=100, deadline=None, derandomize=True)
 
@@ -101,6 +104,21 @@ def tree(**options: Any) -> Trace:
     """A small beam search after one sampled token, with a text that finishes early, one that does, and cuts."""
     asked = {"num_beams": 2, "num_return_sequences": 2, "max_new_tokens": 4, "top": 2, "sample_first": 1}
     return api.decode(api.load("toy:lecture"), "", api.beam_settings(**{**asked, **options}), seed=1)
+
+
+ROUND_OPTIONS: dict[str, dict[str, Any]] = {
+    "lossless": {"drafter": "random", "temperature": 2.5, "gamma": 3},
+    "exact": {"drafter": "oracle", "verifier": "exact", "max_new_tokens": 2},
+    "top_k": {"drafter": "random", "verifier": "top_k", "verify_top_k": 1},
+    "typical": {"drafter": "oracle", "verifier": "typical", "typical_epsilon": 0.5, "typical_delta": 1.0},
+    "ngram": {"drafter": "ngram", "gamma": 2, "ngram_max": 1},
+}
+
+
+def rounds(rule: str = "lossless", seed: int = 13, **options: Any) -> Trace:
+    """A small speculative run by this rule, whose drafts are accepted and rejected."""
+    asked = api.speculative_settings(**{"top": 3, **ROUND_OPTIONS[rule], **options})
+    return api.decode(api.load("toy:lecture"), "" if rule != "ngram" else "He We He", asked, seed)
 
 
 def plain(value: Any = None) -> Any:
@@ -185,6 +203,30 @@ def test_stopped_searches_come_back_as_they_were(tiny_llama: Any) -> None:
             assert value.finish.reason == "cancelled" and codec.loads(codec.dumps(value)) == value
 
 
+@pytest.mark.parametrize("rule", ROUND_OPTIONS)
+def test_real_rounds_come_back_as_they_were(tiny_llama: Any, rule: str) -> None:
+    for seed in range(6):
+        value = rounds(rule, seed)
+        assert codec.loads(codec.dumps(value)) == value
+        asked = api.speculative_settings(**ROUND_OPTIONS[rule])
+        value = api.decode(tiny_llama, "the sky is the sky", asked, seed)
+        assert codec.loads(codec.dumps(value)) == value
+
+
+def test_rounds_of_trees_come_back_as_they_were() -> None:
+    """Siblings: one rejected and the next accepted, both rejected, and branches that nobody looks at."""
+    model, header = api.load("toy:lecture"), rounds("lossless", gamma=3).header
+    tokens = [model.encode(word)[-1] for word in ("He", "We", "love", "like", "do", "song")]
+    settings, seen = speculative_settings_from(header.settings), set()
+    for seed in range(40):
+        drafter = Scripted([tokens], model.info.vocab_size, [-1, -1, 0, 1, 1, 3])
+        steps = tuple(speculate(model, drafter, model.encode(""), settings, Uniforms(seed)))
+        value = Trace(header, steps, api.finish(model, api.new_tokens(steps)))
+        assert codec.loads(codec.dumps(value)) == value
+        seen.add(tuple((verdict.node, verdict.accepted) for verdict in steps[0].verdicts))
+    assert len(seen) > 4 and ((0, False), (1, False)) in seen
+
+
 def test_half_characters_come_back_as_they_were(tiny_llama: Any) -> None:
     """A byte-level model given half a character: its tokens carry bytes, not text."""
     tokens = tuple(tiny_llama.token(id) for id in tiny_llama.encode("😊 naïve 我"))
@@ -246,6 +288,22 @@ def test_the_largest_search_allowed_can_be_read_again() -> None:
     most = MAX_NODES + 3 * beams * tokens  # besides the `top` of each beam, those that the choice looks at
     assert len(text.encode()) * most < codec.MAX_BYTES
     assert text.count("{") * most + (beams + 4) * tokens < codec.MAX_VALUES
+
+
+def test_the_longest_speculative_run_allowed_can_be_read_again() -> None:
+    """A token a round, after one rejection of sixteen drafts, with both laws of 50 long tokens: the most per token."""
+    size = 10_000
+    laws = [observe.law(torch.randn(size, generator=torch.Generator().manual_seed(seed))) for seed in range(2)]
+    name = lambda id: Token(id, f"{id:012}")  # noqa: E731
+    ids = observe.shown_ids(laws, 50, 9999)
+    p, q = (observe.distribution(of, ids, name) for of in laws)
+    nodes = tuple(DraftNode(i, i - 1 if i else None, name(9999), 1 / 3e5, i + 1) for i in range(trace.MAX_GAMMA))
+    verdict = Verdict(0, "lossless", 1 / 3e7, 1 / 3e5, 9999, 1 / 300, 1 / 3, False, p, q)
+    added = Addition(name(9999), 1 / 3e5, 1 / 3, p)
+    step = SpeculativeStep(255, nodes, (verdict,), added, (name(9999),), "recovered", 16)
+    text = codec.dumps(step)
+    assert len(ids) > 90 and len(text.encode()) * 256 < codec.MAX_BYTES
+    assert (text.count("{") + text.count("[")) * 256 < codec.MAX_VALUES
 
 
 # --- damage ----------------------------------------------------------------------------------------
@@ -456,6 +514,154 @@ def test_one_wrong_value_of_a_search_is_refused(path: tuple[Any, ...], value: An
     assert refused(text).code == "trace_broken"
 
 
+def place_of(value: Any, path: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Where a path leads in parsed JSON: the last object or list, and the key there."""
+    for key in path[:-1]:
+        value = value[key]
+    return value, path[-1]
+
+
+def spoilt(value: Any, path: tuple[Any, ...], new: Any) -> str:
+    """JSON with one value replaced by another."""
+    place, key = place_of(value, path)
+    was = place[key] if isinstance(place, list) else place.get(key, ())
+    assert json.dumps(was) != json.dumps(new)
+    place[key] = new
+    return json.dumps(value).replace("Infinity", "1e999")
+
+
+FIRST = ("steps", 0, "nodes", 0)
+ACCEPTED = ("steps", 0, "verdicts", 0)
+REJECTED = ("steps", 0, "verdicts", -1)
+ADDED = ("steps", 0, "added")
+ELSEWHERE = {"id": 5, "text": "elsewhere"}
+WRONG_ROUNDS: list[tuple[tuple[Any, ...], Any]] = [
+    (("header", "method"), "sample"),
+    (("header", "model", "vocab_size"), 3),
+    (("header", "draft"), 1),
+    (("header", "draft"), {"name": "x"}),
+    (("header", "settings", "gamma"), 2),
+    (("header", "settings", "gamma"), 17),
+    (("header", "settings", "gamma"), "3"),
+    (("header", "settings", "max_new_tokens"), 1),
+    (("header", "settings", "verifier"), "exact"),
+    (("header", "settings", "verifier"), ["lossless"]),
+    (("header", "settings", "drafter"), None),
+    (("header", "settings", "typical_delta"), None),
+    (("header", "settings", "order"), "temperature"),
+    (("header", "settings"), {}),
+    (("steps", 0, "kind"), "sample"),
+    (("steps", 0, "position"), 1),
+    (("steps", 1, "position"), 0),
+    (("steps", 0, "ending"), "bonus"),
+    (("steps", 0, "ending"), "eos"),
+    (("steps", 0, "ending"), "bored"),
+    (("steps", 0, "draft_forwards"), -1),
+    (("steps", 0, "nodes"), []),
+    (("steps", 0, "verdicts"), []),
+    (("steps", 0, "emitted"), []),
+    (("steps", 0, "emitted", 0), ELSEWHERE),
+    (("steps", 0, "emitted", -1), ELSEWHERE),
+    ((*FIRST, "id"), 1),
+    ((*FIRST, "parent"), 0),
+    ((*FIRST, "parent"), 2),
+    ((*FIRST, "depth"), 2),
+    ((*FIRST, "depth"), 0),
+    ((*FIRST, "token"), ELSEWHERE),
+    ((*FIRST, "draft_prob"), 0.5),
+    ((*FIRST, "draft_prob"), 1.5),
+    (("steps", 0, "nodes", 1, "parent"), None),
+    (("steps", 0, "nodes", 1, "depth"), 1),
+    (("steps", 0, "nodes", 2, "token", "id"), 24),
+    ((*ACCEPTED, "node"), 1),
+    ((*ACCEPTED, "node"), 99),
+    ((*ACCEPTED, "node"), -1),
+    ((*ACCEPTED, "rule"), "top_k"),
+    ((*ACCEPTED, "rule"), "exact"),
+    ((*ACCEPTED, "accepted"), False),
+    ((*ACCEPTED, "target_prob"), 0.0),
+    ((*ACCEPTED, "target_prob"), 2.0),
+    ((*ACCEPTED, "draft_prob"), 0.0),
+    ((*ACCEPTED, "draft_prob"), 0.5),
+    ((*ACCEPTED, "rank"), 0),
+    ((*ACCEPTED, "threshold"), None),
+    ((*ACCEPTED, "threshold"), 0.0),
+    ((*ACCEPTED, "uniform"), None),
+    ((*ACCEPTED, "uniform"), 1.5),
+    ((*ACCEPTED, "drawn"), ELSEWHERE),
+    ((*ACCEPTED, "target", "tail_mass"), 0.9),
+    ((*ACCEPTED, "target", "top"), []),
+    ((*ACCEPTED, "target", "top", 0, "token"), ELSEWHERE),
+    ((*ACCEPTED, "draft", "top", 0, "prob"), 0.9),
+    ((*ACCEPTED, "draft"), None),
+    ((*REJECTED, "accepted"), True),
+    ((*REJECTED, "threshold"), 0.5),
+    (ADDED, None),
+    ((*ADDED, "token"), ELSEWHERE),
+    ((*ADDED, "prob"), 0.0),
+    ((*ADDED, "prob"), 0.123),
+    ((*ADDED, "uniform"), 2),
+    ((*ADDED, "law", "top"), []),
+    (("finish", "reason"), "length"),
+    (("finish", "token_ids"), []),
+    (("finish", "returned"), [{"token_ids": [1], "text": "", "logprob": -1.0, "score": -1.0}]),
+]
+
+
+@pytest.mark.parametrize(("path", "value"), WRONG_ROUNDS, ids=lambda part: str(part)[:60])
+def test_one_wrong_value_of_a_round_is_refused(path: tuple[Any, ...], value: Any) -> None:
+    assert refused(spoilt(plain(rounds()), path, value)).code == "trace_broken"
+
+
+WRONG_RULES: list[tuple[str, tuple[Any, ...], Any]] = [
+    ("exact", ("drawn",), None),
+    ("exact", ("drawn",), ELSEWHERE),
+    ("exact", ("threshold",), 0.5),
+    ("exact", ("uniform",), 0.5),
+    ("exact", ("accepted",), False),
+    ("top_k", ("threshold",), None),
+    ("top_k", ("threshold",), 0.0),
+    ("top_k", ("threshold",), 99.0),
+    ("top_k", ("rank",), 1),
+    ("top_k", ("uniform",), 0.5),
+    ("top_k", ("accepted",), True),
+    ("typical", ("threshold",), None),
+    ("typical", ("threshold",), -1.0),
+    ("typical", ("threshold",), 1.0),
+    ("typical", ("drawn",), ELSEWHERE),
+    ("typical", ("accepted",), False),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "value"), WRONG_RULES, ids=lambda part: str(part)[:40])
+def test_a_verdict_that_its_rule_does_not_give_is_refused(rule: str, path: tuple[Any, ...], value: Any) -> None:
+    """The fields of another rule, or a decision that the numbers do not say."""
+    damaged = plain(rounds(rule))
+    which = next(i for i, v in enumerate(damaged["steps"][0]["verdicts"]) if v["accepted"] == (rule != "top_k"))
+    assert refused(spoilt(damaged, ("steps", 0, "verdicts", which, *path), value)).code == "trace_broken"
+
+
+def test_rounds_that_do_not_follow_each_other_are_refused() -> None:
+    """One twice, one left out, one after the end, and steps of another method among them."""
+    whole, sampled = plain(rounds()), plain(run())["steps"][0]
+    first, second, *rest = whole["steps"]
+    for steps in (
+        *([first, first, second, *rest], [second, *rest], [second, first, *rest], [first]),
+        *([sampled, first, second, *rest], [first, second, *rest, sampled], [sampled], []),
+        [first, second, *rest, {**rest[-1], "position": sum(len(s["emitted"]) for s in whole["steps"])}],
+    ):
+        assert refused(json.dumps({**whole, "steps": steps})).code == "trace_broken"
+    whole["header"]["method"] = "greedy"
+    assert "header.method" in str(refused(json.dumps(whole)))
+
+
+def test_a_run_that_goes_on_after_a_round_without_room_is_refused() -> None:
+    value = plain(rounds("exact"))
+    assert value["steps"][-1]["ending"] == "length"
+    value["steps"][-1]["ending"] = "eos"
+    assert "another reason" in str(refused(json.dumps(value)))
+
+
 def test_steps_of_a_search_that_do_not_follow_each_other_are_refused() -> None:
     """A depth twice, one left out, a sampled token after a searched one, a search that was not stopped cut short."""
     whole = plain(tree())
@@ -536,7 +742,11 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(item, (*path, key))
 
 
-PLAIN_RUNS = [*(plain(run(kind)) for kind in DRAWS), plain(tree()), plain(tree(search="stochastic", sample_first=0))]
+PLAIN_RUNS = [
+    *(plain(run(kind)) for kind in DRAWS),
+    *(plain(tree()), plain(tree(search="stochastic", sample_first=0))),
+    *(plain(rounds(rule)) for rule in ROUND_OPTIONS),
+]
 PLACES = [list(places(value)) for value in PLAIN_RUNS]
 SCALARS = st.one_of(
     st.none(),
@@ -606,7 +816,12 @@ def test_damaged_bytes_are_refused_or_harmless(kind: str, data: st.DataObject) -
 
 
 @many
-@given(VALUES, st.sampled_from([Trace, SampleStep, BeamStep, BeamNode, Tokenization, Effects, Stage]))
+@given(
+    VALUES,
+    st.sampled_from(
+        [Trace, SampleStep, BeamStep, BeamNode, SpeculativeStep, Verdict, Addition, Tokenization, Effects, Stage]
+    ),
+)
 def test_any_json_is_refused(value: Any, cls: type) -> None:
     refused(json.dumps(value), cls)
 
