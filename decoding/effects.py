@@ -75,11 +75,11 @@ def histogram(probs: Tensor, law: Distribution, draws: int, generator: torch.Gen
         counts=shown,
         tail_count=draws - sum(shown),
         total_variation=float((counts / draws - exact).abs().sum() / 2),
-        expected=_expected_variation(exact, draws),
+        expected=expected_variation(exact, draws),
     )
 
 
-def _expected_variation(probs: Tensor, draws: int) -> float:
+def expected_variation(probs: Tensor, draws: int) -> float:
     """Mean total variation of `draws` fair draws, exactly: half the sum of E|X/n - p|, X binomial (n, p).
 
     E|X - np| = 2 v C(n, v) p^v (1 - p)^(n - v + 1) with v = floor(np) + 1 (de Moivre 1730).

@@ -1,0 +1,75 @@
+"""What speculation should gain, from how often drafts are accepted and what drafting and checking cost.
+
+gamma: tokens drafted a round. alpha: the chance that a draft is accepted once all before it were; one number, or one
+for each position. c: a draft's forward by the target's. Leviathan, Kalman and Matias 2023, arXiv:2211.17192.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from decoding.speculative.values import Judged
+from decoding.trace import MAX_GAMMA, SpeculativeStep
+from decoding.values import ForwardTimes
+
+Acceptance = float | Sequence[float]
+"""alpha, the same everywhere; or that of each position, the last of which goes on."""
+
+
+def expected_tokens(alpha: Acceptance, gamma: int) -> float:
+    """Tokens that a round writes on average: 1 + a1 + a1 a2 + ... + a1 ... a_gamma.
+
+    Where all are alpha: (1 - alpha^(gamma + 1)) / (1 - alpha). Equation (1).
+    """
+    expected = reached = 1.0
+    for chance in _chances(alpha, gamma):
+        reached *= chance
+        expected += reached
+    return expected
+
+
+def speedup(alpha: Acceptance, gamma: int, draft_cost: float) -> float:
+    """(1 - alpha^(gamma + 1)) / ((1 - alpha) (gamma c + 1)): where checking gamma + 1 tokens costs as much as one.
+
+    Theorem 3.8.
+    """
+    return expected_tokens(alpha, gamma) / (gamma * draft_cost + 1)
+
+
+def round_milliseconds(gamma: int, target: ForwardTimes, draft: ForwardTimes | None) -> float:
+    """gamma T_draft(1) + T_target(gamma + 1): the forwards of a round; drafting without a model costs nothing."""
+    drafting = gamma * draft.of_tokens(1) if draft else 0.0
+    return drafting + target.of_tokens(gamma + 1)
+
+
+def timed_speedup(alpha: Acceptance, gamma: int, target: ForwardTimes, draft: ForwardTimes | None) -> float:
+    """The same with times measured on one machine: expected tokens x T_target(1) / a round's forwards.
+
+    Leaves out the reading of the prompt and all that is no forward.
+    """
+    return expected_tokens(alpha, gamma) * target.of_tokens(1) / round_milliseconds(gamma, target, draft)
+
+
+def draft_cost(target: ForwardTimes, draft: ForwardTimes | None) -> float:
+    """c = T_draft(1) / T_target(1); 0 where no model drafts."""
+    return draft.of_tokens(1) / target.of_tokens(1) if draft else 0.0
+
+
+def best_gamma(gain: Callable[[int], float], most: int = MAX_GAMMA) -> int:
+    """The gamma up to `most` with the largest gain, of equals the smallest; 0 is plain decoding, whose gain is 1."""
+    return max(range(most + 1), key=lambda gamma: (gain(gamma) if gamma else 1.0, -gamma))
+
+
+def by_place(steps: Sequence[SpeculativeStep]) -> tuple[Judged, ...]:
+    """Drafts judged and accepted by their depth in the tree, from 1."""
+    verdicts = [(step.nodes[verdict.node].depth, verdict.accepted) for step in steps for verdict in step.verdicts]
+    deepest = max((depth for depth, _ in verdicts), default=0)
+    found = [[accepted for depth, accepted in verdicts if depth == place] for place in range(1, deepest + 1)]
+    return tuple(Judged(len(each), sum(each)) for each in found)
+
+
+def _chances(alpha: Acceptance, gamma: int) -> Iterator[float]:
+    """Of positions 1 to gamma."""
+    listed = alpha if isinstance(alpha, Sequence) else (alpha,)
+    assert listed and all(0 <= chance <= 1 for chance in listed) and gamma >= 0
+    yield from (listed[min(place, len(listed) - 1)] for place in range(gamma))
