@@ -21,7 +21,8 @@ COMPUTED: tuple[str, ...] = (
     *("rule.*", "note.*", "note.*.long", "processor.*", "sampler.*", "finish.*", "model.*", "viewer.*", "*.nav"),
     *("law.*", "section.*", "section.*_text", "viewer.*_link", "info.*"),
     *("beam.search_*", "beam.show_*", "beam.contest_*", "beam.early_*", "beam.column_*", "beam.about_*"),
-    *("corrections.verdict_*",),
+    *("corrections.verdict_*", "spec.drafter_*", "spec.verifier_*", "spec.fate.*", "spec.writer.*"),
+    *("spec.named_*", "road.lane.*", "road.*"),
 )
 """Keys put together while the code runs: text(f"note.{code}") is declared as "note.*"."""
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from decoding import codec
 from decoding.trace import Finish, Trace
 from decoding.values import Comparison, Exhausted, ForwardTimes, Tokenization
-from visualizations.models import Models, offered
+from visualizations.models import Models, Progress, offered
 from visualizations.runs import Run, Runs
 from visualizations.turns import Turns
 
@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from decoding.experiments.cost_values import CostTable
     from decoding.models.protocol import LanguageModel
     from decoding.settings import BeamSettings, SampleSettings
+    from decoding.speculative_settings import SpeculativeSettings
 
-    Settings = SampleSettings | BeamSettings
+    Settings = SampleSettings | BeamSettings | SpeculativeSettings
 
 LESSONS = Path(__file__).with_name("lessons")
 BEAT = 0.2
 """Seconds between two looks at a page that waits for a model: it may have left."""
+KEPT_DRAFTS = 4
+"""Draft models made of their targets that are kept."""
 KEPT_LOGITS = 64
 """Steps whose full logits are kept (0.2 MB each) for the effects page."""
 
@@ -57,8 +60,10 @@ class Lab:
         self.costs: list[CostTable] = []
         self.times: dict[str, ForwardTimes] = {}
         self._count = threading.Lock()
+        self._making = threading.Lock()
         self._recorded: dict[tuple[str, int], Path] = {}
         self._logits: OrderedDict[tuple[str, int], Tensor] = OrderedDict()
+        self._drafts: OrderedDict[tuple[Any, ...], LanguageModel] = OrderedDict()
 
     def lesson(self, slug: str) -> Run:
         """The recorded run of a lesson, pinned under its slug; read once."""
@@ -107,7 +112,7 @@ class Lab:
         from decoding import api
 
         known, run.finish = run.token_ids(), None
-        steps = api.stream(model, run.header, settings, known)
+        steps = api.stream(model, run.header, settings, known, self.draft_of(model, settings))
         ended = False
         with self._count:
             self.running += 1
@@ -120,7 +125,7 @@ class Lab:
             steps.close()  # type: ignore[attr-defined]
             with self._count:
                 self.running -= 1
-            cancelled = not ended and len(run.packed) < settings.max_new_tokens
+            cancelled = not ended and max(len(run.packed), len(run.emitted)) < settings.max_new_tokens
             run.finish = self.finish(model, run, settings, cancelled)
             self.runs.trim()
 
@@ -132,6 +137,32 @@ class Lab:
         if isinstance(settings, BeamSettings):
             return api.finish_beams(model, settings, run.trace().steps, cancelled)
         return api.finish(model, run.token_ids(), cancelled)
+
+    def draft_of(
+        self, model: LanguageModel, settings: Settings, progress: Progress | None = None
+    ) -> LanguageModel | None:
+        """The draft model that the settings name for this target; None where they need none.
+
+        One with a name of its own must be offered, as any model. Raises UserError where it cannot be had.
+        """
+        from decoding import api
+        from decoding.speculative_settings import MADE_OF_TARGET, SpeculativeSettings
+
+        if not isinstance(settings, SpeculativeSettings) or not settings.needs_model:
+            return None
+        if settings.drafter not in MADE_OF_TARGET:
+            return self.models.get(settings.drafter, progress)
+        layers = settings.exit_layer if settings.drafter == "early" else 0
+        key = (model.info, settings.drafter, layers)
+        with self._making:
+            if key not in self._drafts:
+                made = api.load_draft(model, settings, progress)
+                assert made is not None
+                self._drafts[key] = made
+            self._drafts.move_to_end(key)
+            while len(self._drafts) > KEPT_DRAFTS:
+                self._drafts.popitem(last=False)
+            return self._drafts[key]
 
     def model_of(self, run: Run) -> LanguageModel:
         """The model that made the run, which is loaded. Raises UserError where nobody has it."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoding import codec
 from decoding.errors import UserError
-from decoding.trace import BeamStep, Finish, Header, SampleStep, Step, Token, Trace
+from decoding.trace import BeamStep, Finish, Header, SampleStep, SpeculativeStep, Step, Token, Trace
 from decoding.values import Comparison, Tokenization
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ def _unpack(packed: bytes) -> Step:
 class Run:
     """A run in the making or finished. `drawn`: token, probability, model's probability per token sampled.
 
-    `model`: where it is the visitor's own, and no server has it by name. `comparison`: other searches beside it.
+    `emitted`: the tokens that rounds of speculative decoding gave. `model`: where it is the visitor's own, and no
+    server has it by name. `comparison`: other searches beside it.
     """
 
     id: str
@@ -50,6 +51,7 @@ class Run:
     lesson: str | None = None
     packed: list[bytes] = field(default_factory=list)
     drawn: list[tuple[Token, float, float]] = field(default_factory=list)
+    emitted: list[Token] = field(default_factory=list)
     finish: Finish | None = None
     tokenization: Tokenization | None = None
     text: str = ""
@@ -67,6 +69,8 @@ class Run:
         self.packed.append(zlib.compress(codec.dumps(step).encode(), 1))
         if isinstance(step, SampleStep):
             self.drawn.append((step.token, step.prob, step.model_prob))
+        if isinstance(step, SpeculativeStep):
+            self.emitted += step.emitted
 
     def step(self, index: int) -> SampleStep:
         """Step `index`, from 0, of a run that samples; raises UserError for one that searches."""
@@ -85,14 +89,18 @@ class Run:
         steps = map(_unpack, self.packed[len(self.drawn) :])
         return tuple(step for step in steps if isinstance(step, BeamStep))
 
+    def rounds(self) -> tuple[SpeculativeStep, ...]:
+        """The rounds of speculative decoding."""
+        return tuple(step for step in map(_unpack, self.packed) if isinstance(step, SpeculativeStep))
+
     @property
     def moments(self) -> int:
-        """How many pictures a player goes through: one a sampled token; two a depth, candidates and verdict."""
+        """How many pictures a player goes through: one a sampled token or a round; two a depth of a search."""
         return len(self.packed) if self.header.method != "beam" else 2 * (len(self.packed) - len(self.drawn))
 
     def token_ids(self, count: int | None = None) -> list[int]:
         """Ids of the first `count` new tokens."""
-        return [token.id for token, _, _ in self.drawn[:count]]
+        return [token.id for token in (self.emitted or [token for token, _, _ in self.drawn])[:count]]
 
     def trace(self) -> Trace:
         """The whole run, to save."""

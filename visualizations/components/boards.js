@@ -33,6 +33,9 @@ function board(card, panel) {
   if (panel.figure) return false;
   if (panel.table) table(card, panel.table);
   else if (panel.listing) listing(card, panel.listing);
+  else if (panel.rounds) rounds(card, panel.rounds);
+  else if (panel.written) written(card, panel.written);
+  else if (panel.road) road(card, panel.road);
   else place.replaceChildren();
   return true;
 }

@@ -12,7 +12,7 @@ function read() {
   if (!props.value) return;
   const value = JSON.parse(props.value);
   if (outdatedTurn(value)) return;
-  message(value.message, value.progress);
+  message(value.message, value.turn && state.stopped ? null : value.progress);
   if (value.running !== undefined) running(value.running && !state.stopped);
   if (value.run === undefined) {
     if (value.details) Object.assign(state.details, value.details) && render();
@@ -68,6 +68,7 @@ function message(string, progress) {
 function running(on) {
   if (on && !state.running && element.getBoundingClientRect().bottom < 0) element.scrollIntoView();
   state.running = on;
+  part("measure")?.setAttribute("aria-disabled", String(on));
   root.dataset.running = String(on);
 }
 
@@ -248,6 +249,7 @@ function details(reply) {
   if (reply.where) where((state.named = reply.where));
   for (const [name, most] of Object.entries(reply.limits || {})) limit(name, most);
   if (reply.chips) chips(reply.chips);
+  if (reply.counters) counters(reply.counters);
   if (reply.merges !== undefined) merges(reply.merges);
   if (reply.readouts) for (const [name, value] of Object.entries(reply.readouts)) text(element.querySelector(`[data-readout="${name}"]`), value);
 }
@@ -272,7 +274,7 @@ function rows(card, panel, name) {
 
 // The source of the functions that computed a panel's numbers.
 async function code(details) {
-  if (!details.open) return;
+  if (!details?.open) return;
   const reply = JSON.parse(await server.code(JSON.stringify({ run: state.run, step: state.step, panel: details.dataset.panel })));
   text(details.querySelector("pre"), reply.message || reply.code);
 }
@@ -318,7 +320,11 @@ part("exact")?.addEventListener("click", () => {
 });
 part("save")?.addEventListener("click", save);
 element.querySelectorAll(".lab-code").forEach((details) => details.addEventListener("toggle", () => code(details)));
-part("measure")?.addEventListener("click", () => trigger("measure", { run: state.run }));
+part("measure")?.addEventListener("click", async (event) => {
+  if (state.running) return;
+  const turn = event.currentTarget.dataset.turn ? await press() : "";
+  trigger("measure", { run: state.run, turn });
+});
 document.addEventListener("keydown", keys);
 sliders();
 choices();

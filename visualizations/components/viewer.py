@@ -14,7 +14,7 @@ import gradio as gr
 from visualizations.components.prose import prose
 from visualizations.text import Text
 
-_SCRIPTS = ("viewer.js", "turns.js", "parts.js", "boards.js")
+_SCRIPTS = ("viewer.js", "turns.js", "parts.js", "boards.js", "rounds.js")
 _JS = "\n".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in _SCRIPTS)
 
 Server = Callable[[str], str]
@@ -27,7 +27,8 @@ class Panel:
 
     Each can show the code that computed its numbers. `section` names the heading that stands above it, `link`
     the page that tells more, `button` the words of a button whose press asks the page for more numbers (`measure`).
-    `folds`: a click hides what follows a node, or shows it again.
+    `folds`: a click hides what follows a node, or shows it again. `code`: whether numbers in it were computed.
+    `turn`: the button takes a turn at the model, as Run does, so that Stop and a newer press end it.
     """
 
     name: str
@@ -37,6 +38,8 @@ class Panel:
     link: str = ""
     button: str = ""
     folds: bool = False
+    code: bool = True
+    turn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,16 +142,19 @@ def _panel(panel: Panel, text: Text, controls: Sequence[Control]) -> str:
     head = _section(panel.section, text, controls) if panel.section else ""
     inside = _controls(controls, panel.name) if panel.name != panel.section else ""
     folds = ' data-folds="1"' if panel.folds else ""
-    button = _measure(text, panel.button) if panel.button else ""
+    button = _measure(text, panel.button, panel.turn) if panel.button else ""
     return (
         f'{head}<section class="lab-panel" style="--span: {panel.span}" data-panel="{panel.name}"{folds}>'
         '<h2 class="lab-title"></h2>'
         f'<p class="lab-text"></p>{inside}<div class="lab-canvas">'
         f'<div class="lab-figure" data-panel="{panel.name}" role="img"></div>{rows}<div class="lab-board"></div></div>'
-        f"{button}"
-        f'<details class="lab-code" data-panel="{panel.name}"><summary>{escape(text("viewer.code"))}</summary>'
-        f'<pre tabindex="0"></pre></details>{more}</section>'
+        f"{button}{_code(text, panel.name) if panel.code else ''}{more}</section>"
     )
+
+
+def _code(text: Text, panel: str) -> str:
+    summary = f"<summary>{escape(text('viewer.code'))}</summary>"
+    return f'<details class="lab-code" data-panel="{panel}">{summary}<pre tabindex="0"></pre></details>'
 
 
 def _section(name: str, text: Text, controls: Sequence[Control]) -> str:
@@ -157,8 +163,9 @@ def _section(name: str, text: Text, controls: Sequence[Control]) -> str:
     return f'<div class="lab-section"><h2>{title}</h2><p>{said}</p>{below}</div>'
 
 
-def _measure(text: Text, words: str) -> str:
-    return f'<button type="button" class="lab-measure lab-plain">{escape(text(words))}</button>'
+def _measure(text: Text, words: str, turn: bool = False) -> str:
+    asks = ' data-turn="1"' if turn else ""
+    return f'<button type="button" class="lab-measure lab-plain"{asks}>{escape(text(words))}</button>'
 
 
 def _controls(controls: Sequence[Control], panel: str = "") -> str:
@@ -274,6 +281,7 @@ _PARTS: dict[str, Callable[[Text], str]] = {
     "player": _player,
     "branches": _branches,
     "chips": _chips,
+    "counters": lambda text: '<dl class="lab-counters"></dl>',
     "joined": _joined,
     "before": _before,
     "merges": lambda text: '<section class="lab-merges lab-panel" aria-live="polite" hidden></section>',

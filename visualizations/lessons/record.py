@@ -17,7 +17,7 @@ from decoding.sampling import logits_after
 from decoding.settings import TOP_LIMIT
 from decoding.trace import Trace
 from visualizations.lab import Lab
-from visualizations.pages import beam, controls, effects, next_token, sampling
+from visualizations.pages import beam, controls, effects, next_token, sampling, speculative
 from visualizations.runs import Runs
 
 HERE = Path(__file__).parent
@@ -37,15 +37,17 @@ def main() -> None:
     logits = logits_after(model, [token.id for token in run.header.prompt.tokens])
     numpy.save(HERE / effects.LESSON / "logits.npy", logits.numpy())
     record_search()
+    record_rounds(model)
     record_times()
 
 
 def record_times() -> None:
-    """What a forward takes here, on ONNX Runtime in float32: the best over a minute and a half."""
-    model: Any = api.load(engine="onnx", device="cpu", precision="float32")
-    times = timing.measure(model, lambda done: None, seconds=90)
-    (HERE / next_token.LESSON / "times.json").write_text(codec.dumps(times) + "\n", encoding="utf-8")
-    print(f"times: T(1) = {times.of_tokens(1):.1f} ms, floor {times.floor:.1f} ms")
+    """What a forward takes here, on ONNX Runtime in both precisions: the best over a minute and a half."""
+    for precision, file in (("float32", "times.json"), ("int4", "times-int4.json")):
+        model: Any = api.load(engine="onnx", device="cpu", precision=precision)
+        times = timing.measure(model, lambda done: None, seconds=90)
+        (HERE / next_token.LESSON / file).write_text(codec.dumps(times) + "\n", encoding="utf-8")
+        print(f"{file}: T(1) = {times.of_tokens(1):.1f} ms, floor {times.floor:.1f} ms")
 
 
 def record_search() -> None:
@@ -59,10 +61,16 @@ def record_search() -> None:
     (HERE / beam.LESSON / "compare.json").write_text(codec.dumps(run.comparison) + "\n", encoding="utf-8")
 
 
+def record_rounds(model: LanguageModel) -> None:
+    """Rounds of speculative decoding."""
+    settings, seed = speculative.read_settings(speculative.first_values())
+    _record(model, speculative.LESSON, speculative.PROMPTS[speculative.FIRST_MODEL], settings, seed)
+
+
 def _record(model: LanguageModel, slug: str, prompt: str, settings: api.Settings, seed: int = 0) -> Trace:
     folder = HERE / slug
     folder.mkdir(exist_ok=True)
-    trace = api.decode(model, prompt, settings, seed)
+    trace = api.decode(model, prompt, settings, seed, draft=api.load_draft(model, settings))
     api.save(trace, folder / "trace.json")
     print(f"{slug}: {trace.finish.text!r}")
     return trace

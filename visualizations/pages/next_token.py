@@ -54,7 +54,7 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
     gr.on([run.click, prompt.submit], run_it, [*asked, turn], viewer, **controls.TURN)
     write = viewer.pick(_writer(lab, text), asked, [prompt, viewer], show_progress="hidden")
     write.success(run_it, [*asked, turn], viewer, **controls.TURN)
-    viewer.measure(step_cost.measurer(lab, text), None, viewer, **controls.QUEUED)
+    viewer.measure(step_cost.measurer(lab, text), None, viewer, **controls.QUEUED, trigger_mode="multiple")
 
 
 def _runner(lab: Lab, text: Text) -> Any:

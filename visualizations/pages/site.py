@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from visualizations.components.header import Header
 from visualizations.lab import Lab
-from visualizations.pages import beam, corrections, effects, next_token, samplers, sampling
+from visualizations.pages import beam, corrections, effects, next_token, samplers, sampling, speculative
 from visualizations.text import LANGS, Lang, Text
 
 PAGES = (
@@ -24,6 +24,7 @@ PAGES = (
     ("effects", effects),
     ("samplers", samplers),
     ("beam", beam),
+    ("speculative", speculative),
     ("corrections", corrections),
 )
 PATHS: dict[str, dict[Lang, str]] = {
@@ -32,6 +33,7 @@ PATHS: dict[str, dict[Lang, str]] = {
     "effects": {"en": "effects", "zh": "zh-effects"},
     "samplers": {"en": "samplers", "zh": "zh-samplers"},
     "beam": {"en": "beam", "zh": "zh-beam"},
+    "speculative": {"en": "speculative", "zh": "zh-speculative"},
     "corrections": {"en": "corrections", "zh": "zh-corrections"},
 }
 

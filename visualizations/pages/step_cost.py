@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from functools import lru_cache
 from typing import Any
 
@@ -19,56 +20,73 @@ from visualizations.runs import Run
 from visualizations.text import Text
 
 NAME = "step_cost"
-PANEL = Panel(NAME, button="samplers.measure")
-MEASURED = "times_measured"
-"""The detail of a request that says: this page has measured, so what was measured here counts."""
+PANEL = Panel(NAME, button="samplers.measure", turn=True)
 
 
 def shown(lab: Lab, ask: Ask, text: Text, run: Run) -> dict[str, Any]:
     """The panel for a run's model: a figure and its words; of a table, words alone."""
-    name, at = lab.name_of(run), ask.view(NAME, text)
-    if run.header.model.is_table:
+    name, at, ran = lab.name_of(run), ask.view(NAME, text), run.header.model
+    if ran.is_table:
         said = text("cost.table", model=view.model_label(text, name))
         return {"title": text("cost.title"), "text": said, "idle": True}
-    here = lab.times.get(name) if ask.details.get(MEASURED) else None
-    times = here or recorded()
+    here = lab.times.get(name)
+    times = here or recorded(ran.dtype)
     caption = step_cost.step_cost_caption(times, at)
-    model = times.model
-    values = {"machine": times.machine, "cores": times.cores, "dtype": model.dtype, "engine": model.engine}
-    where = text("cost.measured" if here else "cost.recorded", model=model.name, **values)
-    caption["text"] += "\n" + where
+    caption["text"] += "\n" + _where(times, text, "cost.measured" if here else "cost.recorded")
+    if not here and (times.model.name, times.model.dtype) != (ran.name, ran.dtype):
+        caption["text"] += "\n" + text("cost.other", model=ran.name, dtype=ran.dtype)
     return view.panel(caption, step_cost.step_cost(times, at))
 
 
+def _where(times: ForwardTimes, text: Text, key: str) -> str:
+    """On what machine, of which model, after how much text."""
+    model = times.model
+    how = {"model": model.name, "dtype": model.dtype, "engine": model.engine, "context": times.context}
+    return text(key, machine=times.machine, cores=times.cores, **how)
+
+
 def measurer(lab: Lab, text: Text) -> Any:
-    """The button: time the forwards of the model that made the run on the screen."""
+    """The button: time the passes of the model that made the run on the screen."""
 
     def measure(event: gr.EventData) -> Iterator[str]:
-        from decoding.models.timing import TOKENS
-
+        turn = str(event.turn)
         try:
-            name = lab.name_of(lab.runs.get(event.run))
-            with lab.turns.running():
-                for news in lab.load(name):
-                    yield view.dumps(view.loading(text, name, news))
-                words = text("cost.measuring", last=TOKENS[-1])
-                for done in lab.measure(name):
-                    yield view.dumps({"progress": {"text": words, "fraction": done}, "running": True})
-            yield view.dumps({"message": "", "running": False, "details": {MEASURED: True}})
+            with lab.turns.running(turn):
+                for value in _values(lab, text, event.run, turn):
+                    yield view.dumps({**value, "turn": turn})
         except Exception as error:
-            yield view.trouble(text, error)
+            yield view.trouble(text, error, turn=turn)
 
     return measure
+
+
+def _values(lab: Lab, text: Text, run: str, turn: str) -> Iterator[dict[str, Any]]:
+    """What the viewer is told meanwhile; nothing more is measured once the turn is halted."""
+    from decoding.models.timing import TOKENS
+
+    name, words = lab.name_of(lab.runs.get(run)), text("cost.measuring", last=TOKENS[-1])
+    for news in lab.load(name):
+        if lab.turns.halted(turn):
+            break
+        yield view.loading(text, name, news)
+    if not lab.turns.halted(turn):
+        with closing(lab.measure(name)) as measured:
+            for done in measured:
+                if lab.turns.halted(turn):
+                    break
+                yield {"progress": {"text": words, "fraction": done}, "running": True}
+    yield {"message": "", "running": False, "details": {}}  # details: what is measured is to be painted
 
 
 def sources() -> list[Any]:
     """What computed the numbers."""
     from decoding.models import timing
 
-    return [timing.measure, timing._milliseconds, timing._seconds_to_read, ForwardTimes]
+    return [timing.measure, timing._milliseconds, timing._reader, ForwardTimes]
 
 
-@lru_cache(1)
-def recorded() -> ForwardTimes:
-    """The times that come with the app."""
-    return codec.loads((LESSONS / "next-token" / "times.json").read_bytes(), ForwardTimes)
+@lru_cache(2)
+def recorded(dtype: str) -> ForwardTimes:
+    """The times that come with the app: in this precision, else in float32."""
+    name = "times-int4.json" if dtype == "int4" else "times.json"
+    return codec.loads((LESSONS / "next-token" / name).read_bytes(), ForwardTimes)

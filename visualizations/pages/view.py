@@ -179,7 +179,8 @@ def model_label(text: Text, name: str) -> str:
 
 def loading(text: Text, model: str, news: Loading) -> dict[str, Any]:
     """A viewer value that shows a model being made ready."""
-    words = text("viewer.loading", model=model_label(text, model))
+    key = f"viewer.{news.what}" if news.what in ("converting", "building") else "viewer.loading"
+    words = text(key, model=model_label(text, model))
     return {"progress": {"text": words, "fraction": news.fraction}, "running": True}
 
 
@@ -219,21 +220,28 @@ def about(text: Text, run: Run) -> str:
     """The model and the settings of a run in one line."""
     header = run.header
     settings = header.settings
-    searched = header.method == "beam"
     parts = [f"{header.model.name} ({', '.join(_how(header.model))})"]
-    if searched:
+    if header.method == "beam":
         parts += about_search(text, settings)
+    elif header.method == "speculate":
+        parts += about_speculation(text, settings)
     elif settings["max_new_tokens"] > 1:  # of one token only its law is shown, not a draw
         parts.append(text(f"sampler.{settings['sampler']}"))
     parts += [f"{text('processor.' + name)} {settings.get(name)}" for name in settings.get("order", ())]
     if header.prompt.template == "chat":
         parts.append(text("controls.chat"))
-    chance = settings["search"] != "beam" or settings["sample_first"] if searched else settings["sampler"] != "argmax"
-    if chance:
+    if _by_chance(settings):
         parts.append(f"{text('controls.seed')} {header.seed}")
     if run.finish and settings["max_new_tokens"] > 1:
         parts.append(text(f"finish.{run.finish.reason}"))
     return " · ".join(parts)
+
+
+def _by_chance(settings: Mapping[str, Any]) -> bool:
+    """Whether the seed made a difference."""
+    if "search" in settings:
+        return bool(settings["search"] != "beam" or settings["sample_first"])
+    return settings.get("sampler") != "argmax"
 
 
 def _how(model: ModelInfo) -> list[str]:
@@ -251,6 +259,15 @@ def about_search(text: Text, settings: Mapping[str, Any]) -> list[str]:
         if settings[name] != value:
             parts.append(f"{text(f'beam.about_{name}')} {settings[name]}")
     return parts
+
+
+def about_speculation(text: Text, settings: Mapping[str, Any]) -> list[str]:
+    """Who drafts, how many tokens, and which rule judges."""
+    drafter = settings["drafter"]
+    name = text(key) if (key := f"spec.drafter_{drafter}") in STRINGS else model_label(text, drafter)
+    layers = [text("spec.about_layers", layers=settings["exit_layer"])] if drafter == "early" else []
+    ranks = [f"K {settings['verify_top_k']}"] if settings["verifier"] == "top_k" else []
+    return [name, *layers, f"γ {settings['gamma']}", text(f"spec.verifier_{settings['verifier']}"), *ranks]
 
 
 def _token(text: Text, index: int, token: Token, prob: float, model_prob: float) -> dict[str, Any]:

@@ -14,12 +14,22 @@ from visualizations.text.figures import FIGURES
 from visualizations.text.lab import LAB
 from visualizations.text.pages import PAGES
 from visualizations.text.quiz import QUIZ
+from visualizations.text.speculative import SPECULATIVE
 from visualizations.text.step_cost import STEP_COST
 
 Lang = Literal["en", "zh"]
 LANGS: tuple[Lang, ...] = ("en", "zh")
 
-STRINGS: dict[str, tuple[str, str]] = {**BEAM, **BEAM_PAGE, **FIGURES, **LAB, **PAGES, **QUIZ, **STEP_COST}
+STRINGS: dict[str, tuple[str, str]] = {
+    **BEAM,
+    **BEAM_PAGE,
+    **FIGURES,
+    **LAB,
+    **PAGES,
+    **QUIZ,
+    **SPECULATIVE,
+    **STEP_COST,
+}
 CONTROLS = {
     "max_new_tokens": "controls.new_tokens",
     "num_beams": "beam.beams",
@@ -38,7 +48,7 @@ ABOUT_SETTINGS = frozenset({"out_of_range", "not_a_number", "unknown_choice", "o
 
 
 _ONE = re.compile(
-    r"(?<![\w.,])1 (token|item|move|probe|step|merge|draw|column|race|operation|run|degree|beam|sentence|candidate|other|core)s\b"
+    r"(?<![\w.,])1 (token|item|move|probe|step|merge|draw|column|race|operation|run|degree|beam|sentence|candidate|other|core|round|pass(?=es))(?:e?s)\b"
     r"(?P<of> of freedom)?(?P<verb> (?:are|were)\b)?"
 )
 """`1 tokens are`: numbers are filled in, so English agrees with them afterwards."""
