@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import linear_regression
 
 from decoding.trace import Distribution, ModelInfo, Returned, Token
 
@@ -122,7 +123,7 @@ class ForwardTimes:
 
     `tokens`: of one text with n new tokens, T(n); `rows`: of b texts with one new token each, B(b).
     `weight_bytes`: what every forward reads of the weights. `bandwidth`: bytes a second that the same
-    machine reads from memory at best. `cores`: those the process may use.
+    machine reads at best of as many bytes in memory. `cores`: those the process may use.
     """
 
     model: ModelInfo
@@ -138,6 +139,21 @@ class ForwardTimes:
     def floor(self) -> float:
         """Milliseconds that reading the weights takes at that bandwidth: no forward is quicker."""
         return 1000 * self.weight_bytes / self.bandwidth
+
+    @property
+    def slope(self) -> float:
+        """Milliseconds that each further token adds at the end: of the line of least squares, n >= last / 2."""
+        last = self.tokens[-1].count
+        late = [time for time in self.tokens if 2 * time.count >= last]
+        if len(late) < 2:
+            return 0.0
+        return linear_regression([time.count for time in late], [time.milliseconds for time in late]).slope
+
+    @property
+    def ridge(self) -> float:
+        """The n whose arithmetic takes as long as one whole step: T(1) / slope, between 1 and the last n."""
+        last = float(self.tokens[-1].count)
+        return min(max(self.of_tokens(1) / self.slope, 1.0), last) if self.slope > 0 else last
 
     def of_tokens(self, count: int) -> float:
         """T(count) in milliseconds, on the line between the two measured counts around it."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 import torch
 
@@ -33,11 +34,41 @@ def test_the_floor_is_bytes_over_bandwidth() -> None:
     assert times((1, 10.0)).floor == pytest.approx(5.0)  # 5 MB at 1 GB/s: 5 ms
 
 
+def test_the_slope_is_that_of_the_last_half() -> None:
+    """By least squares: the ridge is where as many tokens at that slope take T(1)."""
+    found = times((1, 10.0), (2, 10.0), (8, 20.0), (12, 27.0), (16, 36.0))
+    assert found.slope == pytest.approx(2.0) and found.ridge == pytest.approx(5.0)
+    assert times((1, 10.0), (16, 10.0), (32, 9.0)).ridge == 32  # never
+    assert times((1, 10.0), (16, 160.0), (32, 400.0)).ridge == 1
+    assert (times((1, 10.0)).slope, times((1, 10.0)).ridge) == (0, 1)
+
+
+@pytest.mark.parametrize(("size", "cores"), [(2**16, 3), (2**23, 1), (2**23, 3)])
+def test_the_reader_reads_as_many_bytes_as_asked(size: int, cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    ones = np.ones
+    monkeypatch.setattr(timing, "cores", lambda: cores)
+    monkeypatch.setattr(timing.np, "ones", lambda count, kind: ones(count, kind).view(Noted))
+    monkeypatch.setattr(Noted, "noted", read)
+    with timing._reader("cpu", size) as read_all:
+        read_all()
+    assert sum(read) == size and len(read) == (cores if size > timing.SMALL_BYTES else 1)
+
+
+class Noted(np.ndarray):
+    """An array that notes how many bytes of it are looked at for their maximum."""
+
+    noted: ClassVar[list[int]] = []
+
+    def max(self, *args: Any, **options: Any) -> Any:
+        self.noted.append(self.nbytes)
+        return super().max(*args, **options)
+
+
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Few counts, a small array, a cache of the test's own."""
     monkeypatch.setenv("DECODING_LAB_CACHE", str(tmp_path))
-    monkeypatch.setattr(timing, "BANDWIDTH_BYTES", 2**16)
     monkeypatch.setattr(timing.measure, "__defaults__", ((1, 3), (1, 2), 1e-3))
     return tmp_path
 

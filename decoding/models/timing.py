@@ -11,9 +11,11 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
+import numpy as np
 import torch
 
 from decoding import codec
@@ -29,8 +31,10 @@ ROWS = (1, 2, 4, 8, 16, 32)
 SECONDS = 4.0
 """Rounds over all counts go on for so long, but at least LEAST_ROUNDS."""
 LEAST_ROUNDS = 3
-BANDWIDTH_BYTES = 256 * 2**20
-"""Read to find the bandwidth: several times what the caches of a processor hold."""
+MOST_BYTES = 2**30
+"""Read at most to find the bandwidth."""
+SMALL_BYTES = 2**22
+"""So few are read by one core: to share them out takes longer."""
 
 
 class Weighed(LanguageModel, Protocol):
@@ -71,15 +75,16 @@ def measure(
     jobs = [(1, count) for count in tokens] + [(count, 1) for count in rows]
     caches = {batch: _filled(model, batch) for batch in sorted({batch for batch, _ in jobs})}
     best = dict.fromkeys(jobs, float("inf"))
-    array = torch.ones(BANDWIDTH_BYTES // 4, device=model.info.device)
-    quickest = float("inf")
-    started, rounds = time.perf_counter(), 0
-    while rounds < LEAST_ROUNDS or time.perf_counter() - started < seconds:
-        for job in jobs:
-            best[job] = min(best[job], _milliseconds(model, caches[job[0]], *job))
-        quickest = min(quickest, *(_seconds_to_read(array) for _ in range(3)))
-        rounds += 1
-        progress(min(rounds / LEAST_ROUNDS, (time.perf_counter() - started) / seconds, 0.99))
+    started, timed, quickest = time.perf_counter(), 0, float("inf")
+    size = min(model.weight_bytes, MOST_BYTES)
+    with _reader(model.info.device, size) as read:
+        while timed < LEAST_ROUNDS * len(jobs) or time.perf_counter() - started < seconds:
+            for job in jobs:
+                best[job] = min(best[job], _milliseconds(model, caches[job[0]], *job))
+                timed += 1
+                elapsed = time.perf_counter() - started
+                progress(min(timed / (LEAST_ROUNDS * len(jobs)), elapsed / seconds, 0.99))
+            quickest = min(quickest, *(_seconds(read) for _ in range(3)))
     progress(1.0)
     # A forward that read its weights quicker than the array was read has shown a higher bandwidth.
     shown = 1000 * model.weight_bytes / min(best.values())
@@ -89,7 +94,7 @@ def measure(
         cores=cores(),
         context=CONTEXT,
         weight_bytes=model.weight_bytes,
-        bandwidth=max(4 * array.numel() / quickest, shown),
+        bandwidth=max(size / quickest, shown),
         tokens=tuple(ForwardTime(count, best[1, count]) for count in tokens),
         rows=tuple(ForwardTime(count, best[count, 1]) for count in rows),
     )
@@ -118,9 +123,27 @@ def _milliseconds(model: LanguageModel, cache: KVCache, rows: int, count: int) -
     return 1000 * elapsed
 
 
-def _seconds_to_read(array: torch.Tensor) -> float:
+@contextlib.contextmanager
+def _reader(device: str, size: int) -> Iterator[Callable[[], object]]:
+    """A function that reads so many bytes of the device's memory: on a CPU a part with each core, as a forward does.
+
+    As many as the model has weights, so that a processor's caches help it as much as they help the model.
+    """
+    if device != "cpu":
+        array = torch.ones(size // 4, device=device)
+        yield lambda: array.sum().item()
+    elif size <= SMALL_BYTES or cores() == 1:
+        whole = np.ones(size // 4, np.float32)
+        yield whole.max
+    else:
+        parts = np.array_split(np.ones(size // 4, np.float32), cores())
+        with ThreadPoolExecutor(len(parts)) as pool:
+            yield lambda: list(pool.map(np.max, parts))
+
+
+def _seconds(read: Callable[[], object]) -> float:
     started = time.perf_counter()
-    array.sum().item()
+    read()
     return time.perf_counter() - started
 
 

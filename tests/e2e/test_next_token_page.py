@@ -14,6 +14,8 @@ from visualizations.figures import step_cost
 from visualizations.models import offered
 from visualizations.text import Text
 
+COST = ".lab-panel[data-panel='step_cost']"
+
 
 def test_chips_show_id_and_bytes_and_open_to_the_merges(browse: Opener) -> None:
     page = browse("")
@@ -98,12 +100,13 @@ def test_a_chat_prompt_shows_the_template(browse: Opener) -> None:
 def test_what_a_step_costs_is_recorded_until_it_is_measured_here(
     browse: Opener, served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    """And then on every page of this server, in the other language too."""
+    monkeypatch.setattr(served.lab, "times", {})
     monkeypatch.setattr(timing, "cache_root", lambda: tmp_path)  # so short a measurement is not to be kept
     monkeypatch.setattr(timing.measure, "__defaults__", ((1, 2, 5, 8), (1,), 1e-3))
-    monkeypatch.setattr(timing, "BANDWIDTH_BYTES", 2**20)
     page = browse("")
     settled(page)
-    panel = page.locator(".lab-panel[data-panel='step_cost']")
+    panel = page.locator(COST)
     said, figure = panel.locator(".lab-text"), panel.locator(".lab-figure")
     expect(said).to_contain_text("Recorded on:")
     expect(figure).to_contain_text("memory-bound")
@@ -113,10 +116,51 @@ def test_what_a_step_costs_is_recorded_until_it_is_measured_here(
     expect(page.locator(".lab-message")).to_be_hidden()
     times = served.lab.times["smollm2"]
     assert [each.count for each in times.tokens] == [1, 2, 5, 8]
-    assert f"T(1) is {step_cost.ms(times.of_tokens(1))} ms" in said.inner_text()
+    assert f"T(1) = {step_cost.ms(times.of_tokens(1))} ms" in said.inner_text()
     panel.get_by_text("Show the code").click()
     expect(panel.locator("pre")).to_contain_text("def measure(")
-    expect(browse("").locator(".lab-panel[data-panel='step_cost'] .lab-text")).to_contain_text("Recorded on:")
+    page.get_by_role("link", name="中文").click()
+    expect(said).to_contain_text("在本机测得：")
+    expect(said).to_contain_text(f"T(1) = {step_cost.ms(times.of_tokens(1))} 毫秒")
+
+
+def test_stop_ends_a_measurement(
+    browse: Opener, served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One that would never end by itself. Pressing its button meanwhile does nothing; then Run has the model."""
+    monkeypatch.setattr(served.lab, "times", {})
+    monkeypatch.setattr(timing, "cache_root", lambda: tmp_path)
+    monkeypatch.setattr(timing.measure, "__defaults__", ((1, 2), (1,), 1e9))
+    page = browse("")
+    settled(page)
+    message, button = page.locator(".lab-message"), page.locator(f"{COST} .lab-measure")
+    button.click()
+    expect(message).to_contain_text("Timing passes")
+    expect(button).to_have_attribute("aria-disabled", "true")
+    button.click(force=True)
+    expect(message).to_contain_text("Timing passes")
+    page.get_by_role("button", name="Stop").click()
+    expect(message).to_be_hidden()
+    expect(button).to_have_attribute("aria-disabled", "false")
+    run(page, "Grass is")
+    expect(message).to_be_hidden()
+    expect(page.locator(f"{COST} .lab-text")).to_contain_text("Recorded on:")
+    assert served.lab.times == {}
+
+
+def test_a_run_ends_a_measurement(
+    browse: Opener, served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(served.lab, "times", {})
+    monkeypatch.setattr(timing, "cache_root", lambda: tmp_path)
+    monkeypatch.setattr(timing.measure, "__defaults__", ((1, 2), (1,), 1e9))
+    page = browse("")
+    settled(page)
+    page.locator(f"{COST} .lab-measure").click()
+    expect(page.locator(".lab-message")).to_contain_text("Timing passes")
+    run(page, "Grass is")
+    expect(page.locator(".lab-message")).to_be_hidden()
+    assert served.lab.times == {}
 
 
 def test_a_table_has_no_weights_to_read(browse: Opener) -> None:
@@ -124,7 +168,7 @@ def test_a_table_has_no_weights_to_read(browse: Opener) -> None:
     choose(page, "Model", "Toy: the lecture's table")
     run(page, "I like")
     settled(page)
-    panel = page.locator(".lab-panel[data-panel='step_cost']")
+    panel = page.locator(COST)
     figure, button = panel.locator(".lab-figure"), panel.get_by_role("button")
     expect(panel.locator(".lab-text")).to_contain_text("it has no weights to read")
     expect(figure).to_be_hidden()
@@ -147,6 +191,7 @@ def test_a_run_says_its_precision_and_opens_again_with_it(browse: Opener) -> Non
     choose(page, "Model", name)
     run(page, "Grass is")
     expect(about).to_contain_text("smollm2 (int4, cpu, onnx)")
+    expect(page.locator(f"{COST} .lab-text")).to_contain_text("smollm2, int4, engine onnx")
     page.wait_for_url("**/?run=*&step=0")
     page.reload()
     expect(about).to_contain_text("smollm2 (int4, cpu, onnx)")

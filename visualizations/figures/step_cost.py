@@ -12,6 +12,7 @@ from typing import Any
 from decoding.values import ForwardTimes
 from visualizations.figures import base
 from visualizations.figures.style import SANS, SMALL, Figure, View, decimal, text_px
+from visualizations.text import Text
 
 LEFT, RIGHT, BOTTOM = 62, 18, 44
 """Margins, px."""
@@ -24,32 +25,11 @@ MANY = 5
 """So many tokens at once are compared with one: a draft of four, checked."""
 TICK_STEPS = (1, 2, 5)
 FLAT = 1.5
-"""A ratio T(5) / T(1) up to which the reading is what takes time."""
+"""A ratio T(5) / T(1) up to which the time is that of what all tokens share."""
 STEEP = 3.0
 """And one from which it is the arithmetic."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """Where the flat part ends: `slope` is ms a further token at the end, `ridge` the n whose arithmetic takes T(1)."""
-
-    last: int
-    slope: float
-    ridge: float
-
-    @classmethod
-    def of(cls, times: ForwardTimes) -> Shape:
-        """From T(n), its slope over the last half: ridge = T(1) / slope, between 1 and the last n."""
-        last = times.tokens[-1].count
-        half = max(1, last // 2)
-        slope = (times.of_tokens(last) - times.of_tokens(half)) / max(1, last - half)
-        ridge = times.of_tokens(1) / slope if slope > 0 else float(last)
-        return cls(last, slope, min(max(ridge, 1.0), float(last)))
-
-    @property
-    def bends(self) -> bool:
-        """Whether the arithmetic ever takes longer than the reading."""
-        return self.ridge < self.last
+AT_FLOOR = 0.98
+"""A share of T(1) from which the floor is what T(1) itself has shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +74,8 @@ class _Plot:
 
 def step_cost(times: ForwardTimes, view: View) -> Figure:
     """T(n) as measured, the floor that the weights and the bandwidth give, and the two parts named."""
-    plot, shape = _Plot(times, view), Shape.of(times)
-    data = [*_parts(plot, shape), *_floor(plot), *_marks(plot), _measured(plot)]
+    plot = _Plot(times, view)
+    data = [*_parts(plot), *_floor(plot), *_marks(plot), _measured(plot)]
     return base.figure(data, _layout(plot))
 
 
@@ -108,7 +88,7 @@ def _layout(plot: _Plot) -> dict[str, Any]:
     high = [step * i for i in range(int((plot.top - plot.ms(STRIP)) / step) + 1)]
     digits = 0 if step >= 1 else 1 if step >= 0.1 else 3
     words = [view.text("cost.tick", ms=f"{value:.{digits}f}") for value in high]
-    title = {"text": view.text("cost.x"), "font": font, "standoff": 6}
+    title = {"text": view.text("cost.x_short" if view.narrow else "cost.x"), "font": font, "standoff": 6}
     return base.layout(
         view,
         plot.area + BOTTOM,
@@ -160,18 +140,31 @@ def _floor(plot: _Plot) -> list[base.Trace]:
     return [line, base.texts([(plot.right, y, words)], view.color("soft"), "middle left", SMALL)]
 
 
-def _parts(plot: _Plot, shape: Shape) -> list[base.Trace]:
+def reads(times: ForwardTimes) -> bool:
+    """Whether most of T(1) is the reading of the weights, as on a quiet CPU, and not the starting of operations."""
+    return times.floor >= times.of_tokens(1) / 2
+
+
+def bends(times: ForwardTimes) -> bool:
+    """Whether the arithmetic ever takes longer than the reading."""
+    return times.ridge < times.tokens[-1].count
+
+
+def _parts(plot: _Plot) -> list[base.Trace]:
     """Two bars on top, one for each part, with their names above; a hair where one part ends."""
-    view, narrow = plot.view, plot.view.narrow
+    view, narrow, ridge = plot.view, plot.view.narrow, plot.times.ridge
     y, name = plot.top - plot.ms(STRIP), plot.top - plot.ms(HEAD / 2)
     gap = plot.tokens(2)
-    memory = view.text("cost.memory_short" if narrow else "cost.memory")
-    compute = view.text("cost.compute_short") if narrow else view.text("cost.compute", slope=ms(shape.slope))
-    flat = base.lines([[(0, y), (shape.ridge - gap, y)]], view.color("soft"), 5)
-    traces = [flat, base.texts([(0, name, memory)], view.color("ink"), "middle right", SMALL)]
-    if shape.bends:
-        rise = base.lines([[(shape.ridge + gap, y), (plot.right, y)]], view.color("ink"), 5)
-        hair = base.lines([[(shape.ridge, 0), (shape.ridge, y)]], view.color("line"), 1)
+    if reads(plot.times):
+        waits = view.text("cost.memory_short" if narrow else "cost.memory")
+    else:
+        waits = view.text("cost.once_short" if narrow else "cost.once")
+    compute = view.text("cost.compute_short") if narrow else view.text("cost.compute", slope=ms(plot.times.slope))
+    flat = base.lines([[(0, y), (ridge - gap, y)]], view.color("soft"), 5)
+    traces = [flat, base.texts([(0, name, waits)], view.color("ink"), "middle right", SMALL)]
+    if bends(plot.times):
+        rise = base.lines([[(ridge + gap, y), (plot.right, y)]], view.color("ink"), 5)
+        hair = base.lines([[(ridge, 0), (ridge, y)]], view.color("line"), 1)
         words = base.texts([(plot.right, name, compute)], view.color("ink"), "middle left", SMALL)
         traces += [rise, hair, words]
     return traces
@@ -192,20 +185,28 @@ def _marks(plot: _Plot) -> list[base.Trace]:
 
 
 def step_cost_caption(times: ForwardTimes, view: View) -> dict[str, str]:
-    """Title, and the numbers: what is read, how quickly, the floor, T(1), T(5) / T(1) and what it means."""
-    text, shape = view.text, Shape.of(times)
+    """Title, and the numbers: T(1), T(5) and why, the floor, and where the arithmetic begins to count."""
+    text = view.text
     one, many = times.of_tokens(1), times.of_tokens(MANY)
     times_one = many / one
-    why = "cost.reading" if times_one <= FLAT else "cost.both" if times_one < STEEP else "cost.arithmetic"
+    flat = "cost.reading" if reads(times) else "cost.shared"
+    why = flat if times_one <= FLAT else "cost.both" if times_one < STEEP else "cost.arithmetic"
+    floor = "cost.floor_itself" if times.floor > AT_FLOOR * one else "cost.floor_text"
     said = [
-        text("cost.reads", one=ms(one), **numbers(times)),
-        text("cost.five", count=MANY, time=ms(many), ratio=ratio(times_one)) + text("join") + text(why, count=MANY),
+        text("cost.takes", count=MANY, one=ms(one), many=ms(many), ratio=ratio(times_one)),
+        text(why, count=MANY, **numbers(times)),
+        text(floor, **numbers(times)),
+        _end(times, text),
     ]
-    if shape.bends:
-        said.append(text("cost.slope", ridge=round(shape.ridge), slope=ms(shape.slope)))
-    else:
-        said.append(text("cost.flat", last=shape.last))
     return {"title": text("cost.title"), "text": text("join").join(said)}
+
+
+def _end(times: ForwardTimes, text: Text) -> str:
+    """What happens at the largest n."""
+    if not bends(times):
+        return text("cost.flat", last=times.tokens[-1].count)
+    key = "cost.slope" if round(times.ridge) > 1 else "cost.slope_at_once"
+    return text(key, ridge=round(times.ridge), slope=ms(times.slope))
 
 
 def numbers(times: ForwardTimes) -> dict[str, str]:

@@ -132,6 +132,8 @@ PAGES: dict[str, tuple[str, str]] = {
     "viewer.code": ("Show the code", "看代码"),
     "viewer.effects_link": ("Temperature and top-p at this step", "看这一步的温度与 top-p"),
     "viewer.loading": ("Loading {model} …", "正在载入 {model}……"),
+    "viewer.converting": ("Unpacking {model}, this once …", "首次使用，正在解包 {model}……"),
+    "viewer.building": ("Preparing {model} for this computer, this once …", "首次使用，正在为这台计算机准备 {model}……"),
     "viewer.waiting": ("Waiting for the model …", "正在等待模型……"),
     "viewer.ahead": ("Waiting: {count} runs before yours", "排队中：前面还有 {count} 次运行"),
     "viewer.lost": (
