@@ -178,12 +178,14 @@ def load_draft(
 ) -> LanguageModel | None:
     """The draft model that the settings name; None where they need none.
 
-    One made of the target is on the target's engine. `where`: device, dtype, engine and precision, as `load` takes
+    One made of the target, also one trained for it that lies in a folder, is on the target's engine. `where`: device, dtype, engine and precision, as `load` takes
     them, of one with a name of its own. Raises UserError where it cannot be had.
     """
     if not isinstance(settings, SpeculativeSettings) or not settings.needs_model:
         return None
-    if settings.drafter in MADE_OF_TARGET:
+    from decoding.models import draft_file
+
+    if settings.drafter in MADE_OF_TARGET or draft_file.is_draft(Path(settings.drafter)):
         from decoding.models import drafts
 
         return drafts.load(settings.drafter, model, settings.exit_layer, progress)

@@ -247,8 +247,8 @@ def test_the_command_trains_a_draft_from_nothing(tiny_llama_folder: Path, tmp_pa
     assert command.run(parser.parse_args([*words, "--layers", "0,2", "--steps", "2", "--rows", "4"])) == 0
     assert draft_file.is_draft(tmp_path / "draft") and (tmp_path / corpus.IDS).is_file()
     target = api.load(str(tiny_llama_folder), device="cpu", engine="torch")
-    model = drafts.load(str(tmp_path / "draft"), target)
-    assert model.info.vocab_size == target.info.vocab_size
+    model = api.load_draft(target, api.speculative_settings(drafter=str(tmp_path / "draft")))
+    assert model is not None and model.info.vocab_size == target.info.vocab_size
     assert "draft:" in capsys.readouterr().err
     with pytest.raises(UserError, match="layers is 7"):
         command.run(parser.parse_args([*words, "--stage", "distil", "--layers", "0,7"]))
