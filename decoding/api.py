@@ -178,8 +178,9 @@ def load_draft(
 ) -> LanguageModel | None:
     """The draft model that the settings name; None where they need none.
 
-    One made of the target, also one trained for it that lies in a folder, is on the target's engine. `where`: device, dtype, engine and precision, as `load` takes
-    them, of one with a name of its own. Raises UserError where it cannot be had.
+    One made of the target, also one trained for it that lies in a folder, is on the target's engine. `where`: device,
+    dtype, engine and precision, as `load` takes them, of one with a name of its own. Raises UserError where it cannot
+    be had.
     """
     if not isinstance(settings, SpeculativeSettings) or not settings.needs_model:
         return None

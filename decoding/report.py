@@ -6,7 +6,8 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator
 
-from decoding.trace import BeamNode, BeamStep, SampleStep, Trace
+from decoding.speculative.counts import counts
+from decoding.trace import BeamNode, BeamStep, SampleStep, SpeculativeStep, Token, Trace
 
 NOTES: dict[str, str] = {
     "tie_broken": "tokens at the border had equal logits; the lowest ids were kept",
@@ -19,20 +20,26 @@ SHOWN = 8
 """Most beams listed per depth."""
 TEXT_END = 60
 """Characters listed of a beam's text, its last ones."""
+SPACES = str.maketrans({" ": "␣", "\n": "↵", "\t": "⇥"})
 
 
 def lines(trace: Trace) -> Iterator[str]:
-    """The run as a table: a line per token drawn, or per depth of a search and beam that went on or finished."""
+    """The run as a table: a line per token drawn, per depth of a search and beam that went on, or per round."""
     header = trace.header
     yield printable(f"{header.method} on {header.model.name}, seed {header.seed}")
     yield f"prompt: {header.prompt.text!r}"
     sampled = [step for step in trace.steps if isinstance(step, SampleStep)]
     searched = [step for step in trace.steps if isinstance(step, BeamStep)]
-    if sampled or not searched:
+    speculated = [step for step in trace.steps if isinstance(step, SpeculativeStep)]
+    if sampled or not (searched or speculated):
         yield f"{'step':>4}  {'token':<18} {'p':>8} {'model p':>8} {'kept':>7} {'bits':>6}  drawn"
     for step in sampled:
         yield from _sample_lines(step)
     yield from _search_lines(searched, header.model.joiner)
+    if speculated:
+        drafter = header.draft.name if header.draft else header.settings["drafter"]
+        yield printable(f"drafts by {drafter}, judged by the rule {header.settings['verifier']}")
+        yield from _round_lines(speculated)
     for number, text in enumerate(trace.finish.returned, start=1):
         yield f"returned {number}: {text.text!r}, logprob {text.logprob:.4f}, score {text.score:.4f}"
     yield f"text: {trace.finish.text!r} (ended by {trace.finish.reason})"
@@ -80,3 +87,28 @@ def _search_lines(steps: list[BeamStep], between: str) -> Iterator[str]:
 def _text(node: BeamNode, before: bytes, between: str) -> bytes:
     """The end of the text up to this node."""
     return (before + (between.encode() if before else b"") + node.token.bytes)[-8 * TEXT_END :]
+
+
+def _round_lines(steps: list[SpeculativeStep]) -> Iterator[str]:
+    """A line of chips a round, then the counts of the whole run.
+
+    ✓ accepted, ✗ rejected, ↺ drawn by the model instead, + added by it, – drafted and never looked at.
+    """
+    yield f"{'round':>5}  ✓ accepted  ✗ rejected  ↺ drawn instead  + added  – not looked at"
+    for number, step in enumerate(steps, start=1):
+        nodes = {node.id: node for node in step.nodes}
+        chips = [_chip("✓" if v.accepted else "✗", nodes.pop(v.node).token) for v in step.verdicts]
+        if step.added is not None:
+            chips.append(_chip("↺" if step.ending == "recovered" else "+", step.added.token))
+        chips += [_chip("–", node.token) for node in nodes.values()]
+        yield f"{number:5}  {' '.join(chips)}"
+    found = counts(steps)
+    yield f"tau {found.tau:.2f}: {found.emitted} tokens in {found.target_passes} passes of the model"
+    if found.acceptance is not None:
+        passes = f" in {found.draft_passes} passes of the draft model" if found.draft_passes else ""
+        share = f"{found.accepted} of {found.judged} looked at accepted ({found.acceptance:.2f})"
+        yield f"{found.drafted} drafted{passes}, {share}"
+
+
+def _chip(mark: str, token: Token) -> str:
+    return mark + printable(token.text.translate(SPACES))

@@ -21,6 +21,7 @@ from decoding.processors import DEFAULT_ORDER
 from decoding.trace import BeamStep, Trace
 
 ROOT = Path(__file__).resolve().parents[1]
+METHODS = ("greedy", "sample", "beam", "speculate", "show")
 TOY = ("--model", "toy:lecture", "--prompt", "I")
 
 
@@ -262,6 +263,78 @@ def test_each_search_is_the_same_again(capsys: Any, search: str) -> None:
     assert trace.header.settings["search"] == search and trace == trace_of(capsys, *arguments)
 
 
+# --- speculative decoding --------------------------------------------------------------------------
+
+SPECULATIVE_VALUES: dict[str, Any] = {
+    **{"gamma": 2, "verifier": "typical", "verify_top_k": 3, "typical_epsilon": 0.2, "typical_delta": 0.5},
+    **{"exit_layer": 2, "ngram_max": 4, "ngram_min": 2},
+}
+
+
+@pytest.mark.parametrize("drafter", ["oracle", "random", "ngram", "toy:lecture"])
+def test_speculate(capsys: Any, drafter: str) -> None:
+    """At temperature 0 the text is greedy's, whoever drafts."""
+    trace = trace_of(capsys, "speculate", *TOY, "--draft-model", drafter, "--temperature", "0")
+    assert trace.finish == api.decode(api.load("toy:lecture"), "I").finish
+    assert trace.header.method == "speculate" and trace.header.settings["drafter"] == drafter
+    drafts = {"oracle": "toy:lecture", "toy:lecture": "toy:lecture"}.get(drafter)
+    assert (trace.header.draft and trace.header.draft.name) == drafts
+
+
+def test_all_speculative_options_at_once_reach_the_run(capsys: Any) -> None:
+    assert set(SPECULATIVE_VALUES) == set(command_line.SPECULATIVE_OPTIONS)
+    chosen = {**SPECULATIVE_VALUES, "temperature": 1.4, "top_k": 9}
+    options = [word for name, value in chosen.items() for word in ("--" + name.replace("_", "-"), str(value))]
+    more = ["--draft-model", "random", "--order", "top-k", "--top", "4", "--max-new-tokens", "5", "--seed", "9"]
+    trace = trace_of(capsys, "speculate", *TOY, *options, *more)
+    asked = api.speculative_settings(drafter="random", order=["top_k"], top=4, max_new_tokens=5, **chosen)
+    assert trace == api.decode(api.load("toy:lecture"), "I", asked, seed=9)
+    assert trace.header.settings["order"] == ("top_k", "temperature")
+
+
+def test_early_exit_from_the_command_line(
+    capsys: Any, tiny_llama_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DECODING_LAB_CACHE", str(tmp_path))
+    where = ("--model", str(tiny_llama_folder), "--prompt", "the sky", "--engine", "torch", "--max-new-tokens", "6")
+    drafts = ("--draft-model", "early", "--exit-layer", "2", "--gamma", "3")
+    trace = trace_of(capsys, "speculate", *where, *drafts, "--temperature", "0")
+    assert trace.header.draft is not None and "2 layers" in trace.header.draft.name
+    assert trace.finish == trace_of(capsys, "greedy", *where).finish
+
+
+def test_rounds_are_printed_as_chips(capsys: Any, tmp_path: Path) -> None:
+    """Each fate has its mark; then tokens per pass, and how many were accepted."""
+    arguments = ("speculate", *TOY, "--prompt", "", "--draft-model", "random", "--gamma", "3", "--temperature", "2.5")
+    status, out, _ = main(capsys, *arguments, "--seed", "13")
+    rows = out.splitlines()
+    assert status == 0 and rows[2] == "drafts by random, judged by the rule lossless"
+    assert rows[4] == "    1  ✓We ✗shouting ↺are –shouting"
+    assert rows[-3:-1] == [
+        "tau 1.33: 4 tokens in 3 passes of the model",
+        "9 drafted, 1 of 4 looked at accepted (0.25)",
+    ]
+    status, out, _ = main(capsys, "speculate", *TOY, "--draft-model", "oracle", "--gamma", "2", "--temperature", "0")
+    assert "    1  ✓like ✓singing +<end>" in out.splitlines()
+    assert "2 drafted in 2 passes of the draft model, 2 of 2 looked at accepted (1.00)" in out.splitlines()
+    status, out, _ = main(capsys, "speculate", *TOY, "--draft-model", "ngram", "--max-new-tokens", "1")
+    assert status == 0 and len(out.splitlines()) == 7 and "looked at accepted" not in out
+    _, json_out, _ = main(capsys, *arguments, "--seed", "13", "--json")
+    (tmp_path / "run.json").write_text(json_out, encoding="utf-8")
+    assert main(capsys, "show", str(tmp_path / "run.json"))[1].splitlines() == rows
+
+
+def test_a_saved_round_cannot_steer_the_terminal(capsys: Any, tmp_path: Path) -> None:
+    _, out, _ = main(capsys, "speculate", *TOY, "--draft-model", "random", "--json")
+    evil = "\x1b]0;owned\x07\x1b[31m\u202e\r\n"
+    plain = json.loads(out.replace('"text":"', '"text":"' + json.dumps(evil)[1:-1]))
+    plain["header"]["settings"]["drafter"] = evil
+    (tmp_path / "evil.json").write_text(json.dumps(plain))
+    status, out, _ = main(capsys, "show", str(tmp_path / "evil.json"))
+    assert status == 0 and len(out.splitlines()) == 4 + len(plain["steps"]) + 3
+    assert all(line.isprintable() for line in out.split("\n"))
+
+
 def test_show_prints_a_saved_trace(capsys: Any, tmp_path: Path) -> None:
     _, printed, _ = main(capsys, "sample", *TOY, "--seed", "4")
     _, out, _ = main(capsys, "sample", *TOY, "--seed", "4", "--json")
@@ -286,10 +359,14 @@ def test_a_saved_trace_cannot_steer_the_terminal(capsys: Any, tmp_path: Path) ->
 
 def test_help_names_every_method_and_option(capsys: Any) -> None:
     status, out, err = main(capsys, "--help")
-    assert (status, err) == (0, "") and all(method in out for method in ("greedy", "sample", "beam", "show"))
+    assert (status, err) == (0, "") and all(method in out for method in METHODS)
     status, out, _ = main(capsys, "beam", "--help")
     assert status == 0
     for name in (*DEFAULT_ORDER, *command_line.BEAM_OPTIONS, *RULES, "early_stopping", "search", "rule_order"):
+        assert f"--{name.replace('_', '-')} " in out or f"--{name.replace('_', '-')}\n" in out, name
+    status, out, _ = main(capsys, "speculate", "--help")
+    assert status == 0
+    for name in (*DEFAULT_ORDER, *command_line.SPECULATIVE_OPTIONS, "draft_model", "order", "seed", "json"):
         assert f"--{name.replace('_', '-')} " in out or f"--{name.replace('_', '-')}\n" in out, name
     status, out, _ = main(capsys, "sample", "--help")
     assert status == 0
@@ -415,6 +492,13 @@ def test_the_bundled_model_by_default(capsys: Any, bundled_torch: Any) -> None:
         (("beam", *TOY, "--sampler", "alias"), ["--sampler"]),
         (("beam", *TOY, "--rule-order", "top_k"), ["top_k", "relative_threshold"]),
         (("beam", *TOY, "--sample-first", "40"), ["sample_first", "40", "31"]),
+        (("speculate", *TOY), ["toy:lecture", "table", "ngram"]),
+        (("speculate", *TOY, "--draft-model", "early"), ["toy:lecture", "table", "oracle"]),
+        (("speculate", *TOY, "--draft-model", "toy:none"), ["none", "lecture"]),
+        (("speculate", *TOY, "--draft-model", "ngram", "--gamma", "17"), ["gamma", "17", "1 … 16"]),
+        (("speculate", *TOY, "--draft-model", "ngram", "--verifier", "fair"), ["verifier", "fair", "lossless"]),
+        (("speculate", *TOY, "--draft-model", "ngram", "--ngram-min", "4"), ["ngram_min", "4", "1 … 3"]),
+        (("speculate", *TOY, "--sampler", "alias"), ["--sampler"]),
         (("show",), ["file"]),
         (("show", "none\n.json"), ["none"]),
         (("show", str(ROOT)), [str(ROOT)]),

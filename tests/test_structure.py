@@ -55,8 +55,12 @@ RULES = (
         files=(
             *("decoding/trace/*.py", "decoding/values.py", "decoding/codec.py", "decoding/consistency.py"),
             *("decoding/errors.py", "decoding/report.py", "decoding/beam/paths.py"),
+            *("decoding/speculative/counts.py", "decoding/speculative/consistency.py"),
         ),
-        only=("decoding.errors", "decoding.trace", "decoding.consistency"),
+        only=(
+            *("decoding.errors", "decoding.trace", "decoding.consistency"),
+            *("decoding.speculative.counts", "decoding.speculative.consistency"),
+        ),
     ),
     Rule(
         "the maths imports torch only and is pure",
@@ -64,15 +68,19 @@ RULES = (
             *("decoding/ranking.py", "decoding/processor_base.py"),
             *("decoding/processors.py", "decoding/processors/*.py", "decoding/samplers.py", "decoding/samplers/*.py"),
             *("decoding/beam/candidates.py", "decoding/beam/options.py", "decoding/beam/pruning.py"),
-            *("decoding/beam/select.py", "decoding/beam/stochastic.py"),
-            *("decoding/speculative/verification.py", "decoding/speculative/tree.py"),
+            *("decoding/beam/select.py", "decoding/beam/stochastic.py", "decoding/speculative/tree.py"),
         ),
         only=(
             *("torch", "decoding.errors", "decoding.trace", "decoding.ranking", "decoding.processor_base"),
-            *("decoding.processors", "decoding.samplers", "decoding.speculative.tree"),
+            *("decoding.processors", "decoding.samplers", "decoding.beam.stochastic"),
             *("decoding.beam.candidates", "decoding.beam.options", "decoding.beam.paths", "decoding.beam.pruning"),
-            "decoding.beam.stochastic",
         ),
+        pure=True,
+    ),
+    Rule(
+        "the rules of verification know laws and trees, and are pure",
+        files=("decoding/speculative/verification.py",),
+        only=("torch", "decoding.observe", "decoding.speculative.tree"),
         pure=True,
     ),
     Rule(
@@ -121,7 +129,7 @@ RULES = (
         "figures import the trace, numpy and plotly only",
         files=("visualizations/figures/*.py",),
         only=(
-            *("decoding.trace", "decoding.values", "decoding.beam.paths"),
+            *("decoding.trace", "decoding.values", "decoding.beam.paths", "decoding.speculative.counts"),
             *("decoding.experiments.values", "decoding.experiments.cost_values"),
             *("numpy", "plotly", "visualizations.figures", "visualizations.text"),
         ),
@@ -270,7 +278,10 @@ def test_imports_go_one_way(rule: Rule) -> None:
 
 
 def test_package_fronts_import_nothing() -> None:
-    packages = ("decoding", "decoding/beam", "decoding/experiments", "visualizations", "visualizations/figures")
+    packages = (
+        *("decoding", "decoding/beam", "decoding/experiments", "decoding/speculative"),
+        *("visualizations", "visualizations/figures"),
+    )
     for path in (f"{package}/__init__.py" for package in packages):
         assert not list(imports(path, read(path))), f"{path} must be a docstring only"
 
@@ -298,6 +309,7 @@ def test_a_recorded_trace_renders_without_torch() -> None:
     modules = [path[:-3].replace("/", ".").removesuffix(".__init__") for path in figures]
     heavy = ("gradio", "pandas", "torch", "transformers")
     core = ["decoding.trace", "decoding.codec", "decoding.values", "decoding.report", "decoding.beam.paths"]
+    core += ["decoding.speculative.counts"]
     program = (
         f"import sys, {', '.join([*core, 'visualizations.text', *modules])}\n"
         f"print(*sorted(set({heavy}) & set(sys.modules)))"
@@ -331,6 +343,9 @@ BAD = [
     ("decoding/beam/select.py", "from decoding.beam.search import beam"),
     ("decoding/beam/options.py", "from decoding import observe"),
     ("decoding/speculative/verification.py", "from .loop import run"),
+    ("decoding/speculative/verification.py", "from decoding.sampling import Uniforms"),
+    ("decoding/speculative/verification.py", "import random"),
+    ("decoding/speculative/counts.py", "from decoding.speculative.tree import TokenTree"),
     ("decoding/speculative/tree.py", "from decoding import observe"),
     ("decoding/sampling.py", "from decoding.models import huggingface"),
     ("decoding/beam/search.py", "from transformers import DynamicCache"),
@@ -354,6 +369,7 @@ BAD = [
 GOOD = [
     ("decoding/codec.py", "import json\nfrom decoding import trace\nfrom . import errors"),
     ("decoding/beam/pruning.py", "import torch\nfrom decoding.beam.candidates import Candidates"),
+    ("decoding/speculative/verification.py", "from decoding import observe\nfrom decoding.observe import Law"),
     ("visualizations/figures/beam_tree.py", "from decoding.beam.paths import path"),
     (
         "decoding/processors.py",
