@@ -164,6 +164,13 @@ class Lab:
                 self._drafts.popitem(last=False)
             return self._drafts[key]
 
+    def load_draft(self, model: LanguageModel, settings: Settings) -> Iterator[Loading]:
+        """Make the draft model ready, yielding progress meanwhile; `draft_of` returns at once afterwards."""
+        yield from _told(
+            lambda tell: self.draft_of(model, settings, lambda what, fraction: tell(Loading(what, fraction))),
+            Loading("", None),
+        )
+
     def model_of(self, run: Run) -> LanguageModel:
         """The model that made the run, which is loaded. Raises UserError where nobody has it."""
         return run.model or self.models.get(self.name_of(run))

@@ -118,7 +118,7 @@ def _listen(page: Page, home: str, complaints: list[str]) -> None:
     )
 
 
-def painted(page: Page, panels: str = ".lab-figure") -> None:
+def painted(page: Page, panels: str = ".lab-figure:not([hidden])") -> None:
     """Wait until the first pictures stand."""
     page.locator(".lab-viewer[data-painted]").wait_for()
     expect(page.locator(panels).first).to_have_attribute("data-drawn", re.compile(r"\d+"))

@@ -156,22 +156,23 @@ def running(
     turn: str = "",
     step: int | None = None,
     after: Callable[[LanguageModel, Run], None] = lambda model, run: None,
+    before: Callable[[LanguageModel], Iterator[dict[str, Any]]] = lambda model: iter(()),
 ) -> Iterator[str]:
     """Load the model where needed, start the run that `make` prepares, and show it step by step.
 
     The viewer follows the newest step, or stays at `step`. Once `turn` is halted the run ends within one step.
-    `after`: what else is made of a run that reached its end.
+    `before`: what else is made ready, telling how far it is; `after`: what is made of a run that reached its end.
     """
     try:
         with lab.turns.running(turn):
-            for value in _values(lab, text, model, make, turn, step, after):
+            for value in _values(lab, text, model, make, turn, step, before, after):
                 yield view.dumps({**value, "turn": turn})
     except Exception as error:
         yield view.trouble(text, error, turn=turn)
 
 
 def _values(
-    lab: Lab, text: Text, model: str | LanguageModel, make: Any, turn: str, step: int | None, after: Any
+    lab: Lab, text: Text, model: str | LanguageModel, make: Any, turn: str, step: int | None, before: Any, after: Any
 ) -> Iterator[dict[str, Any]]:
     for news in lab.load(model) if isinstance(model, str) else ():
         if lab.turns.halted(turn):
@@ -180,6 +181,12 @@ def _values(
     if lab.turns.halted(turn):
         return
     loaded = lab.models.get(model) if isinstance(model, str) else model
+    for value in before(loaded):
+        if lab.turns.halted(turn):
+            return
+        yield value
+    if lab.turns.halted(turn):
+        return
     run, settings = make(loaded)
     yield {"message": "", "running": True}
     with closing(lab.run(loaded, run, settings)) as steps:

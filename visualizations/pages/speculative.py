@@ -149,6 +149,10 @@ def _runner(lab: Lab, text: Text) -> Any:
     def start(model: str, prompt: str, template: Any, *given: Any) -> Iterator[str]:
         *boxes, turn = given
 
+        def ready(loaded: LanguageModel) -> Iterator[dict[str, Any]]:
+            for news in lab.load_draft(loaded, read_settings(boxes)[0]):
+                yield {"progress": {"text": text("spec.loading"), "fraction": news.fraction}, "running": True}
+
         def make(loaded: LanguageModel) -> tuple[Run, SpeculativeSettings]:
             from decoding import api
 
@@ -156,7 +160,7 @@ def _runner(lab: Lab, text: Text) -> Any:
             header = api.prepare(loaded, prompt, settings, seed, template, draft=lab.draft_of(loaded, settings))
             return lab.runs.new(header), settings
 
-        yield from running(lab, text, model, make, turn)
+        yield from running(lab, text, model, make, turn, before=ready)
 
     return start
 

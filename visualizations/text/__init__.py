@@ -37,6 +37,11 @@ CONTROLS = {
     "num_beam_groups": "beam.groups",
     "diversity_penalty": "beam.diversity",
     "length_penalty": "beam.penalty",
+    "gamma": "spec.gamma",
+    "exit_layer": "spec.exit_layer",
+    "verify_top_k": "spec.verify_top_k",
+    "drafter": "spec.drafter",
+    "verifier": "spec.verifier",
 }
 """A setting whose control has another name -> the key of that control's label."""
 NEEDED = {"num_beam_groups": "beam.groups", "search": "beam.search"}

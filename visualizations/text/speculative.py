@@ -33,6 +33,7 @@ SPECULATIVE: dict[str, tuple[str, str]] = {
         "有损的规则接受得更多，但文本不再服从目标模型的分布。",
     ),
     "spec.verify_top_k": ("K of Top-K", "Top-K 的 K"),
+    "spec.loading": ("Making the draft ready …", "正在准备草稿模型……"),
     # Counters
     "spec.count_tau": ("tokens per target pass, τ", "每次目标前向得到的词元数 τ"),
     "spec.count_accepted": ("of {drafted} drafts accepted", "的草稿被接受（共 {drafted} 个）"),
