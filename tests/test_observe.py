@@ -113,6 +113,18 @@ def test_a_step_records_what_the_whole_vectors_say(
 
 
 @many
+@given(logit_vectors(), settings_of(), st.lists(st.integers(0, 59), max_size=12))
+def test_a_law_without_a_record_is_the_last_of_those_recorded(
+    logits: Tensor, asked: SampleSettings, ids: list[int]
+) -> None:
+    """Bit for bit, so that a token drawn from either is the same."""
+    history = torch.tensor([id % len(logits) for id in ids], dtype=torch.long)
+    last, alone = process(logits, history, asked)[-1], observe.law_after(logits, asked.processors, history)
+    assert torch.equal(alone.logits, last.logits) and torch.equal(alone.probs(), last.probs())
+    assert (alone.largest, alone.total, alone.entropy) == (last.largest, last.total, last.entropy)
+
+
+@many
 @given(logit_vectors(), settings_of())
 def test_the_likeliest_are_listed_lowest_id_first_on_ties(logits: Tensor, asked: SampleSettings) -> None:
     laws = process(logits, torch.tensor([0]), asked)

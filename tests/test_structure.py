@@ -55,11 +55,11 @@ RULES = (
         files=(
             *("decoding/trace/*.py", "decoding/values.py", "decoding/codec.py", "decoding/consistency.py"),
             *("decoding/errors.py", "decoding/report.py", "decoding/beam/paths.py"),
-            *("decoding/speculative/counts.py", "decoding/speculative/consistency.py"),
+            *(f"decoding/speculative/{name}.py" for name in ("consistency", "cost", "counts", "values")),
         ),
         only=(
-            *("decoding.errors", "decoding.trace", "decoding.consistency"),
-            *("decoding.speculative.counts", "decoding.speculative.consistency"),
+            *("decoding.errors", "decoding.trace", "decoding.consistency", "decoding.values"),
+            *(f"decoding.speculative.{name}" for name in ("consistency", "counts", "values")),
         ),
     ),
     Rule(
@@ -129,7 +129,8 @@ RULES = (
         "figures import the trace, numpy and plotly only",
         files=("visualizations/figures/*.py",),
         only=(
-            *("decoding.trace", "decoding.values", "decoding.beam.paths", "decoding.speculative.counts"),
+            *("decoding.trace", "decoding.values", "decoding.beam.paths"),
+            *(f"decoding.speculative.{name}" for name in ("cost", "counts", "values")),
             *("decoding.experiments.values", "decoding.experiments.cost_values"),
             *("numpy", "plotly", "visualizations.figures", "visualizations.text"),
         ),
@@ -309,7 +310,7 @@ def test_a_recorded_trace_renders_without_torch() -> None:
     modules = [path[:-3].replace("/", ".").removesuffix(".__init__") for path in figures]
     heavy = ("gradio", "pandas", "torch", "transformers")
     core = ["decoding.trace", "decoding.codec", "decoding.values", "decoding.report", "decoding.beam.paths"]
-    core += ["decoding.speculative.counts"]
+    core += [f"decoding.speculative.{name}" for name in ("cost", "counts", "values")]
     program = (
         f"import sys, {', '.join([*core, 'visualizations.text', *modules])}\n"
         f"print(*sorted(set({heavy}) & set(sys.modules)))"
