@@ -51,9 +51,9 @@ def chance(prob: float) -> str:
 
 
 def says(name: str, prob: float) -> str:
-    """`p = 0.31`, `q < 0.0001`, on one line."""
+    """`p = 0.31`, `q < 0.0001`."""
     told = chance(prob)
-    return (f"{name} {told}" if told[0] in "<>" else f"{name} = {told}").replace(" ", "\u00a0")
+    return f"{name} {told}" if told[0] in "<>" else f"{name} = {told}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from decoding.trace import SpeculativeStep, Token, Verdict
 from visualizations.figures import spec_coin
 from visualizations.figures.spec_chips import LOSSY, Chip, chips
@@ -10,6 +12,8 @@ from visualizations.figures.spec_sheet import Pair, Role, Sheet, chance, says
 from visualizations.figures.style import Figure, View, number, quoted
 from visualizations.figures.words import Caption, caption
 
+EQUATION = re.compile(r"(?<=[pqu)]) ([=<>]) (?=[\d<>])")
+"""What must not break: the signs of `p = 0.31`, `q < 0.0001`, `min(1, p/q) = 0.29`."""
 MOST_PAIRS = 4
 """Most tokens with a pair of bars of their own."""
 ROLES: dict[str, Role] = {"redrawn": "redrawn", "bonus": "bonus", "plain": "kept"}
@@ -67,13 +71,16 @@ def _added(sheet: Sheet, step: SpeculativeStep, role: Role) -> None:
 def verdict_caption(step: SpeculativeStep, index: int, view: View) -> Caption:
     """What happened to this token, with its numbers, before the rule."""
     chip = chips(step)[index]
-    token = quoted(chip.token.text)
     if chip.verdict is not None:
-        title = "spec.why_accepted" if chip.verdict.accepted else "spec.why_rejected"
-        return caption(view.text(title, token=token), _judged_parts(step, chip, chip.verdict, view), view)
-    if chip.added is not None:
-        return caption(view.text("spec.why_added", token=token), _added_parts(step, chip, view), view)
-    return caption(view.text("spec.why_unread", token=token), _unread_parts(step, chip, view), view)
+        key = "spec.why_accepted" if chip.verdict.accepted else "spec.why_rejected"
+        parts = _judged_parts(step, chip, chip.verdict, view)
+    elif chip.added is not None:
+        key, parts = "spec.why_added", _added_parts(step, chip, view)
+    else:
+        key, parts = "spec.why_unread", _unread_parts(step, chip, view)
+    return caption(
+        view.text(key, token=quoted(chip.token.text)), [EQUATION.sub("\u00a0\\1\u00a0", p) for p in parts], view
+    )
 
 
 def _judged_parts(step: SpeculativeStep, chip: Chip, judged: Verdict, view: View) -> list[str]:
