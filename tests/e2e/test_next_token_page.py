@@ -107,7 +107,7 @@ def test_what_a_step_costs_is_recorded_until_it_is_measured_here(
     page = browse("")
     settled(page)
     panel = page.locator(COST)
-    said, figure = panel.locator(".lab-text"), panel.locator(".lab-figure")
+    said, title, figure = panel.locator(".lab-text"), panel.locator(".lab-title"), panel.locator(".lab-figure")
     expect(said).to_contain_text("Recorded on:")
     expect(figure).to_contain_text("memory-bound")
     panel.get_by_role("button", name="Measure on this machine").click()
@@ -116,26 +116,30 @@ def test_what_a_step_costs_is_recorded_until_it_is_measured_here(
     expect(page.locator(".lab-message")).to_be_hidden()
     times = served.lab.times["smollm2"]
     assert [each.count for each in times.tokens] == [1, 2, 5, 8]
-    assert f"T(1) = {step_cost.ms(times.of_tokens(1))} ms" in said.inner_text()
+    assert f"{step_cost.ms(times.of_tokens(1))} ms for 1 token" in title.inner_text()
     panel.get_by_text("Show the code").click()
     expect(panel.locator("pre")).to_contain_text("def measure(")
     page.get_by_role("link", name="中文").click()
     expect(said).to_contain_text("在本机测得：")
-    expect(said).to_contain_text(f"T(1) = {step_cost.ms(times.of_tokens(1))} 毫秒")
+    expect(title).to_contain_text(f"1 个词元 {step_cost.ms(times.of_tokens(1))} 毫秒")
 
 
 def test_stop_ends_a_measurement(
     browse: Opener, served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """One that would never end by itself. Pressing its button meanwhile does nothing; then Run has the model."""
+    """One that would never end by itself. Pressing its button meanwhile does nothing; then Run has the model.
+
+    On a phone, where the button is far below: what is told meanwhile stays in sight.
+    """
     monkeypatch.setattr(served.lab, "times", {})
     monkeypatch.setattr(timing, "cache_root", lambda: tmp_path)
     monkeypatch.setattr(timing.measure, "__defaults__", ((1, 2), (1,), 1e9))
-    page = browse("")
+    page = browse("", width=390)
     settled(page)
     message, button = page.locator(".lab-message"), page.locator(f"{COST} .lab-measure")
     button.click()
     expect(message).to_contain_text("Timing passes")
+    expect(message).to_be_in_viewport()
     expect(button).to_have_attribute("aria-disabled", "true")
     button.click(force=True)
     expect(message).to_contain_text("Timing passes")

@@ -193,12 +193,13 @@ def step_cost_caption(times: ForwardTimes, view: View) -> dict[str, str]:
     why = flat if times_one <= FLAT else "cost.both" if times_one < STEEP else "cost.arithmetic"
     floor = "cost.floor_itself" if times.floor > AT_FLOOR * one else "cost.floor_text"
     said = [
-        text("cost.takes", count=MANY, one=ms(one), many=ms(many), ratio=ratio(times_one)),
-        text(why, count=MANY, **numbers(times)),
+        text("cost.takes"),
+        text(why, count=MANY, ratio=ratio(times_one), **numbers(times)),
         text(floor, **numbers(times)),
         _end(times, text),
     ]
-    return {"title": text("cost.title"), "text": text("join").join(said)}
+    title = text("cost.answer", one=ms(one), many=ms(many), count=MANY)
+    return {"title": title, "text": text("join").join(said)}
 
 
 def _end(times: ForwardTimes, text: Text) -> str:

@@ -4,39 +4,43 @@ from __future__ import annotations
 
 STEP_COST: dict[str, tuple[str, str]] = {
     "cost.title": ("What one step costs", "走一步的代价"),
+    "cost.answer": (
+        "What one step costs: {one} ms for 1 token, {many} ms for {count} at once",
+        "走一步的代价：1 个词元 {one} 毫秒，{count} 个一起 {many} 毫秒",
+    ),
     "cost.takes": (
-        "A step is one pass of the model. Over one new token it takes T(1) = {one} ms; over {count} at once, "
-        "T({count}) = {many} ms, {ratio} times as long.",
-        "走一步，就是让模型算一遍。读 1 个新词元要 T(1) = {one} 毫秒；{count} 个一起读要 T({count}) = {many} 毫秒，是前者的 {ratio} 倍。",
+        "A step is one pass of the model; T(n) is its time over n new tokens.",
+        "走一步，就是让模型算一遍；T(n) 是一遍读 n 个新词元所用的时间。",
     ),
     "cost.reading": (
-        "It is not {count} times as long: most of the time goes into reading the weights, {weights}, and one reading "
-        "serves all {count}.",
-        "不到 {count} 倍，因为时间大多花在读权重（{weights}）上，而读一遍就够 {count} 个词元用。",
+        "T({count}) is {ratio} times T(1), not {count} times: most of the time goes into reading the weights, {weights}, "
+        "and one reading serves all {count}.",
+        "T({count}) 是 T(1) 的 {ratio} 倍，而不是 {count} 倍：时间大多花在读权重（{weights}）上，而读一遍就够 {count} 个词元用。",
     ),
     "cost.shared": (
-        "It is not {count} times as long: much of a pass is done once for all {count}, such as starting each operation "
-        "and reading the weights, {weights}.",
-        "不到 {count} 倍，因为许多事每遍只做一次，{count} 个词元共用，比如启动各个运算、读权重（{weights}）。",
+        "T({count}) is {ratio} times T(1), not {count} times: much of a pass is done once for all {count}, such as "
+        "starting each operation and reading the weights, {weights}.",
+        "T({count}) 是 T(1) 的 {ratio} 倍，而不是 {count} 倍：许多事每遍只做一次，{count} 个词元共用，比如启动各个运算、读权重（{weights}）。",
     ),
     "cost.both": (
-        "One reading of the weights, {weights}, serves all {count}, but their arithmetic takes time of its own.",
-        "读一遍权重（{weights}）就够 {count} 个词元用，但它们的运算也要占时间。",
+        "T({count}) is {ratio} times T(1): one reading of the weights, {weights}, serves all {count}, but their "
+        "arithmetic takes time of its own.",
+        "T({count}) 是 T(1) 的 {ratio} 倍：读一遍权重（{weights}）就够 {count} 个词元用，但它们的运算也要占时间。",
     ),
     "cost.arithmetic": (
-        "Most of the time goes into arithmetic here, so that one reading of the weights, {weights}, for all {count} "
-        "saves little.",
-        "这里时间大多花在运算上，所以 {count} 个词元共读一遍权重（{weights}）省不了多少。",
+        "T({count}) is {ratio} times T(1): most of the time goes into arithmetic, so that one reading of the weights, "
+        "{weights}, for all {count} saves little.",
+        "T({count}) 是 T(1) 的 {ratio} 倍：时间大多花在运算上，所以 {count} 个词元共读一遍权重（{weights}）省不了多少。",
     ),
     "cost.floor_text": (
-        "This machine reads at most {bandwidth} GB/s from memory, so no pass is quicker than {floor} ms, the dashed "
+        "The machine reads at most {bandwidth} GB/s from memory, so no pass is quicker than {floor} ms, the dashed "
         "floor.",
-        "这台机器每秒最多从内存读 {bandwidth} GB，所以算一遍至少要 {floor} 毫秒，即虚线所示的下限。",
+        "机器每秒最多从内存读 {bandwidth} GB，所以算一遍至少要 {floor} 毫秒，即虚线所示的下限。",
     ),
     "cost.floor_itself": (
-        "It reads them at {bandwidth} GB/s, and nothing was read from memory more quickly here: that is the dashed "
+        "It reads them at {bandwidth} GB/s, and the machine reads nothing more quickly from memory: that is the dashed "
         "floor, {floor} ms.",
-        "读取速度是每秒 {bandwidth} GB，在这台机器上没有测到更快的，这就是虚线所示的下限，{floor} 毫秒。",
+        "读取速度是每秒 {bandwidth} GB，这台机器从内存读取没有更快的，这就是虚线所示的下限，{floor} 毫秒。",
     ),
     "cost.slope": (
         "From about {ridge} tokens on, arithmetic takes most of the time: each further token adds {slope} ms.",
