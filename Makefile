@@ -78,6 +78,7 @@ bench: $(DEV) $(MODEL) browser ## speed of the traced loops, beside transformers
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.beam speed
 	$(BIN)/python -m benchmarks.engine
+	$(BIN)/python -m benchmarks.speculative
 	$(BIN)/python -m benchmarks.page
 
 screenshots: $(DEV) $(MODEL) browser ## take the pictures of the README again

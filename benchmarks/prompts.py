@@ -20,11 +20,13 @@ OWN = (
 )
 
 
-def add_options(command: argparse.ArgumentParser, count: int, tokens: int) -> None:
+def add_options(
+    command: argparse.ArgumentParser, count: int, tokens: int, which: str = "evenly spaced through the file"
+) -> None:
     """What every benchmark of a model asks for; `count` prompts and `tokens` new ones where nothing is said."""
     command.add_argument("--model", default="smollm2")
     command.add_argument("--prompts", type=Path, help="JSON lines with 'prompt' or 'turns'; default: eight of our own")
-    command.add_argument("--count", type=int, default=count, help="prompts to take, evenly spaced through the file")
+    command.add_argument("--count", type=int, default=count, help=f"prompts to take, {which}")
     command.add_argument("--tokens", type=int, default=tokens, help="new tokens per prompt")
     command.add_argument("--threads", type=int, help="of torch; default: its own choice")
 

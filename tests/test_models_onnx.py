@@ -106,6 +106,26 @@ def test_the_graph_holds_the_files_own_blocks(gguf: Path, monkeypatch: pytest.Mo
     torch.testing.assert_close(logits(model), logits(reference).clone(), atol=1e-4, rtol=1e-5)
 
 
+@pytest.mark.parametrize("own", [True, False], ids=["the file's blocks", "rounded here"])
+def test_int4_agrees_with_itself(gguf: Path, folder: Path, own: bool) -> None:
+    """As it runs, with its inputs rounded: in parts as in one pass, a row alone as in a batch, a tree as its paths."""
+    model: Any = bundled.load(gguf, "small", "cpu", engine="onnx", precision="int4") if own else None
+    model = model or load(str(folder), device="cpu", precision="int4")
+    whole, cache = logits(model), model.new_cache(2)
+    parts = [model.forward(part, cache).logits for part in torch.tensor_split(ROWS, [1, 2, 9], dim=1)]
+    torch.testing.assert_close(torch.cat(parts, 1), whole, atol=1e-4, rtol=0)
+    alone = torch.cat([model.forward(row[None], model.new_cache()).logits for row in ROWS])
+    torch.testing.assert_close(alone, whole, atol=1e-4, rtol=0)
+    cache = model.new_cache()
+    model.forward(ROWS[:1, :4], cache)
+    mask = torch.zeros(1, 1, 2, 6)
+    mask[..., 0, 5] = mask[..., 1, 4] = torch.finfo(torch.float32).min
+    tree = model.forward(torch.tensor([[9, 30]]), cache, torch.tensor([[4, 4]]), mask).logits[0]
+    for node, token in enumerate((9, 30)):
+        path = torch.cat([ROWS[:1, :4], torch.tensor([[token]])], 1)
+        torch.testing.assert_close(tree[node], model.forward(path, model.new_cache()).logits[0, -1], atol=1e-4, rtol=0)
+
+
 @pytest.mark.parametrize("options", [{}, {"attention_bias": True, "mlp_bias": True, "tie_word_embeddings": False}])
 def test_without_a_gguf_weights_are_rounded_here(
     make_module: Callable[..., Any], tiny_tokenizer: Any, tmp_path: Path, options: Any, monkeypatch: Any

@@ -13,6 +13,7 @@ from decoding.errors import UserError
 from decoding.speculative.counts import Counts, counts
 from decoding.speculative.verification import Case, Lossless
 from decoding.trace import SpeculativeStep
+from visualizations.figures import spec_coin
 from visualizations.figures.spec_chips import chips
 from visualizations.lab import KEPT_DRAFTS, Lab
 from visualizations.models import Models
@@ -109,6 +110,21 @@ def test_every_drafter_and_rule_that_is_offered_runs_on_a_table(lab: Lab, drafte
         assert panels["verdict"]["text"]
     about = view.about(EN, run)
     assert EN(f"spec.verifier_{verifier}") in about and ("K 2" in about) == (verifier == "top_k")
+
+
+def test_the_bar_of_an_exact_match_is_the_scan_that_the_target_made(lab: Lab) -> None:
+    rejected = 0
+    for seed in range(12):
+        for step in started(lab, verifier="exact", seed=seed).rounds():
+            for verdict in step.verdicts:
+                found = spec_coin.stretch(verdict)
+                assert found is not None
+                low, high = found
+                assert high - low == pytest.approx(verdict.target_prob)
+                if not verdict.accepted and step.added is not None:
+                    rejected += 1
+                    assert not low <= step.added.uniform < high
+    assert rejected > 3
 
 
 def test_who_can_draft_depends_on_the_model() -> None:
