@@ -216,6 +216,22 @@ def test_beams_of_one_prompt(model: Any, reference: Any) -> None:
         close(found, torch.stack([alone(reference, text) for text in texts]))
 
 
+def test_rows_change_places_after_a_branch_was_kept(model: Any, reference: Any) -> None:
+    """Two rows of one prompt read different tokens, keep the second of them, and change places."""
+    start, new = ids(model, "The sky is"), [[20, 30, 40], [21, 31, 41]]
+    cache, n = model.new_cache(), len(start)
+    model.forward(torch.tensor([start]), cache)
+    cache.reorder([0, 0])
+    apart = torch.full((1, 1, 3, n + 3), LOWEST)
+    apart[..., :n] = 0
+    apart[0, 0].diagonal(n).fill_(0)  # each after the prompt, and none after another
+    model.forward(torch.tensor(new), cache, torch.full((2, 3), n), apart)
+    cache.keep([*range(n), n + 1])
+    cache.reorder([1, 0])
+    found = model.forward(torch.tensor([[7], [7]]), cache, torch.full((2, 1), n + 1)).logits[:, 0]
+    close(found, torch.stack([alone(reference, [*start, row[1], 7]) for row in (new[1], new[0])]))
+
+
 def test_an_empty_cache_takes_all_operations(model: Any) -> None:
     cache = model.new_cache()
     cache.crop(0)
