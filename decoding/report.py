@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from decoding.speculative.counts import counts
-from decoding.trace import BeamNode, BeamStep, SampleStep, SpeculativeStep, Token, Trace
+from decoding.trace import BeamNode, BeamStep, ModelInfo, SampleStep, SpeculativeStep, Token, Trace
 
 NOTES: dict[str, str] = {
     "tie_broken": "tokens at the border had equal logits; the lowest ids were kept",
@@ -26,7 +26,7 @@ SPACES = str.maketrans({" ": "␣", "\n": "↵", "\t": "⇥"})
 def lines(trace: Trace) -> Iterator[str]:
     """The run as a table: a line per token drawn, per depth of a search and beam that went on, or per round."""
     header = trace.header
-    yield printable(f"{header.method} on {header.model.name}, seed {header.seed}")
+    yield printable(f"{header.method} on {header.model.name} ({how(header.model)}), seed {header.seed}")
     yield f"prompt: {header.prompt.text!r}"
     sampled = [step for step in trace.steps if isinstance(step, SampleStep)]
     searched = [step for step in trace.steps if isinstance(step, BeamStep)]
@@ -43,6 +43,11 @@ def lines(trace: Trace) -> Iterator[str]:
     for number, text in enumerate(trace.finish.returned, start=1):
         yield f"returned {number}: {text.text!r}, logprob {text.logprob:.4f}, score {text.score:.4f}"
     yield f"text: {trace.finish.text!r} (ended by {trace.finish.reason})"
+
+
+def how(model: ModelInfo) -> str:
+    """Precision, device and engine, as `float32, cpu, onnx`; a table has no engine."""
+    return ", ".join([model.dtype, model.device] + ([] if model.is_table else [model.engine]))
 
 
 def printable(text: str) -> str:

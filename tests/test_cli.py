@@ -19,6 +19,7 @@ from decoding.errors import UserError
 from decoding.processor_base import NOTES
 from decoding.processors import DEFAULT_ORDER
 from decoding.trace import BeamStep, Trace
+from tests.conftest import NEEDS_ONNX
 
 ROOT = Path(__file__).resolve().parents[1]
 METHODS = ("greedy", "sample", "beam", "speculate", "show")
@@ -113,7 +114,7 @@ def test_the_table_for_people(capsys: Any) -> None:
     status, out, _ = main(capsys, "greedy", *TOY)
     assert status == 0
     rows = [line.split() for line in out.splitlines()]
-    assert rows[0] == ["greedy", "on", "toy:lecture,", "seed", "0"]
+    assert out.startswith("greedy on toy:lecture (float64, cpu), seed 0\n")
     assert rows[3][:5] == ["1", "'like'", "0.4000", "0.4000", "6"] and rows[3][-1] == "argmax"
     assert rows[-1][:3] == ["text:", "'like", "singing'"] and "eos" in rows[-1][-1]
 
@@ -421,6 +422,26 @@ def test_an_empty_prompt_is_a_prompt(capsys: Any, prompt: str) -> None:
     trace = trace_of(capsys, "greedy", "--model", "toy:lecture", "--prompt", prompt)
     assert [token.text for token in trace.header.prompt.tokens] == ["<start>"]
     assert trace.finish.text == "I like singing"
+
+
+@pytest.mark.parametrize("engine", ["torch", pytest.param("onnx", marks=NEEDS_ONNX)])
+def test_a_run_says_its_engine_and_precision(capsys: Any, tiny_llama_folder: Path, engine: str, tmp_path: Path) -> None:
+    """In the table, and in the trace that is saved."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DECODING_LAB_CACHE", str(tmp_path))
+        common = (
+            "--model",
+            str(tiny_llama_folder),
+            "--prompt",
+            "the sky",
+            "--engine",
+            engine,
+            "--precision",
+            "float32",
+        )
+        assert f"(float32, cpu, {engine}), seed 0" in main(capsys, "greedy", *common)[1].splitlines()[0]
+        model = trace_of(capsys, "greedy", *common).header.model
+    assert (model.engine, model.dtype) == (engine, "float32")
 
 
 def test_model_device_dtype_and_template_reach_the_loader(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:

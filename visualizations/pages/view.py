@@ -12,7 +12,8 @@ import orjson
 
 from decoding import codec
 from decoding.errors import UserError
-from decoding.trace import ModelInfo, SampleStep, Token
+from decoding.report import how
+from decoding.trace import SampleStep, Token
 from visualizations.figures.rows import EDGE, ROW
 from visualizations.figures.rules import rule_name, story
 from visualizations.figures.style import Theme, View, percent, running_text, visible
@@ -220,7 +221,7 @@ def about(text: Text, run: Run) -> str:
     """The model and the settings of a run in one line."""
     header = run.header
     settings = header.settings
-    parts = [f"{header.model.name} ({', '.join(_how(header.model))})"]
+    parts = [f"{header.model.name} ({how(header.model)})"]
     if header.method == "beam":
         parts += about_search(text, settings)
     elif header.method == "speculate":
@@ -242,11 +243,6 @@ def _by_chance(settings: Mapping[str, Any]) -> bool:
     if "search" in settings:
         return bool(settings["search"] != "beam" or settings["sample_first"])
     return settings.get("sampler") != "argmax"
-
-
-def _how(model: ModelInfo) -> list[str]:
-    """Precision, device and engine; a table has no engine."""
-    return [model.dtype, model.device] + ([] if model.is_table else [model.engine])
 
 
 def about_search(text: Text, settings: Mapping[str, Any]) -> list[str]:
