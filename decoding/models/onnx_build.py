@@ -62,7 +62,8 @@ def ensure(
         whole = _weights(module, precision, gguf)
         weights: Weights = whole.get if reduction is None else lambda name: reduction.weight(name, whole)
         tell(0.6)
-        write(folder, arch, weights, _rotary(module), ACCURACY[precision], lambda done: tell(0.6 + 0.4 * done))
+        accuracy = _accuracy(precision, reduction)
+        write(folder, arch, weights, _rotary(module), accuracy, lambda done: tell(0.6 + 0.4 * done))
 
     return bundled.ensure_folder(_folder_name(source, local, precision, reduction), make, rebuild)
 
@@ -73,8 +74,13 @@ def _folder_name(source: str, local: bool, precision: str, reduction: Reduction 
 
     key = [huggingface.identity(source, local), precision, VERSION, onnxruntime.__version__]
     if reduction is not None:
-        key.append(reduction.key)
+        key += [reduction.key, _accuracy(precision, reduction)]
     return f"onnx-{precision}-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}"
+
+
+def _accuracy(precision: str, reduction: Reduction | None) -> int:
+    """Of MatMulNBits. A trained draft is always in blocks, and takes the quick way: its errors cost only time."""
+    return ACCURACY["int4" if reduction is not None and reduction.draft is not None else precision]
 
 
 def _weights(module: Any, precision: str, gguf: Path | None) -> Mapping[str, Weight]:
