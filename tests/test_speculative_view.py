@@ -74,7 +74,6 @@ def test_rounds_grow_with_the_player(lab: Lab, lang: Any) -> None:
         assert found["counters"][2]["value"] == str(len(shown))
         assert found["where"] == Text(lang)("spec.moment", round=at + 1, count=lesson.moments)
         assert set(found["panels"]) == {panel.name for panel in speculative.PANELS}
-        assert all(found["panels"][name] is None for name in speculative_view.LATER)
 
 
 def test_a_chip_is_chosen_until_the_player_moves_on(lab: Lab) -> None:
@@ -185,14 +184,11 @@ def test_drafts_made_of_a_target_are_kept_a_few(lab: Lab, monkeypatch: pytest.Mo
     assert lab.draft_of(model, api.speculative_settings(drafter="ngram")) is None
 
 
-def test_the_counters_leave_room_for_what_is_measured() -> None:
+def test_the_counters_are_the_counts_of_the_rounds() -> None:
     made = Counts(emitted=11, target_passes=3, draft_passes=12, drafted=12, judged=10, accepted=8)
-    plain = speculative_view.counters(EN, made)
-    assert [each["value"] for each in plain] == ["3.67", "67 %", "3", "12"]
-    more = speculative_view.counters(EN, made, measured=1.62, predicted=1.7)
-    assert [each["value"] for each in more[4:]] == ["1.6 ×", "1.7 ×"]
-    none = speculative_view.counters(EN, Counts(3, 3, 0, 0, 0, 0))
-    assert none[1]["value"] == "–"
+    assert [each["value"] for each in speculative_view.counters(EN, made)] == ["3.67", "67 %", "3", "12"]
+    none = Counts(emitted=3, target_passes=3, draft_passes=0, drafted=0, judged=0, accepted=0)
+    assert [each["value"] for each in speculative_view.counters(EN, none)] == ["1.00", "–", "3", "0"]
 
 
 # --- the quiz --------------------------------------------------------------------------------------
@@ -243,7 +239,7 @@ def test_every_panel_with_numbers_shows_its_code(lab: Lab) -> None:
     run = started(lab, verifier="typical")
     for panel in speculative.PANELS:
         found = speculative.sources(panel.name, run.at(0))
-        assert bool(found) == (panel.code and panel.name not in speculative_view.LATER)
+        assert bool(found) == panel.code
         if panel.name == "verdict":
             assert "class Typical" in view.source_text(found)
 

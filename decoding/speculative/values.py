@@ -181,15 +181,3 @@ class LawTest:
     high: float
     level: float
     rules: tuple[EmittedLaw, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Measures:
-    """All that was measured about one run, on one machine; `tests` by ascending number of draws."""
-
-    machine: str
-    cores: int
-    race: Race | None = None
-    sweep: GammaSweep | None = None
-    alignment: Alignment | None = None
-    tests: tuple[LawTest, ...] = ()

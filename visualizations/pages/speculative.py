@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from decoding.models import draft_file, table
+from decoding.trace import MADE_OF_TARGET, VERIFIERS, WITHOUT_MODEL
 from visualizations.components.headline import Headline
 from visualizations.components.viewer import Panel, Viewer
 from visualizations.lab import Lab
@@ -29,8 +30,6 @@ SEED, GAMMA, TOKENS, LAYERS, RANKS = 0, 4, 40, 28, 5
 """As the controls stand at first."""
 TOP = 8
 """Tokens recorded of each law."""
-MADE_OF_TARGET, WITHOUT_MODEL = ("trained", "early"), ("ngram", "random", "oracle")
-VERIFIERS = ("lossless", "exact", "top_k", "typical")
 KNOBS = (
     controls.Knob("temperature", 0, 3, 0.05, 1, 0.9),
     controls.Knob("top_k", 0, 200, 1, 0),
@@ -41,7 +40,6 @@ PANELS = (
     Panel("verdict", span=5),
     Panel("written", span=7),
     Panel("progress", span=5),
-    *(Panel(name) for name in speculative_view.LATER),
     Panel("road", code=False),
 )
 

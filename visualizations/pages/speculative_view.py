@@ -18,9 +18,7 @@ from visualizations.text import Text
 
 BEFORE_SHOWN = 160
 """Most characters of the prompt that stand before the new text; of a longer one, the last."""
-LATER = ("lossless", "gamma", "alignment")
-"""Panels that have their place on the page, and nothing to show yet."""
-NAMES = ("rounds", "verdict", "written", "progress", *LATER, "road")
+NAMES = ("rounds", "verdict", "written", "progress", "road")
 
 
 def render(lab: Lab, text: Text, request: str) -> dict[str, Any]:
@@ -35,7 +33,7 @@ def render(lab: Lab, text: Text, request: str) -> dict[str, Any]:
         return {"panels": {**dict.fromkeys(NAMES), "road": road}, "count": 0, "counters": []}
     at = min(ask.step, len(steps) - 1)
     return {
-        "panels": {**_panels(ask, text, run, steps, at), **dict.fromkeys(LATER), "road": road},
+        "panels": {**_panels(ask, text, run, steps, at), "road": road},
         "count": len(steps),
         "where": text("spec.moment", round=at + 1, count=len(steps)),
         "counters": counters(text, counts(steps[: at + 1])),
@@ -81,10 +79,8 @@ def before(run: Run) -> str:
     return whole if len(whole) <= BEFORE_SHOWN else "…" + whole[-BEFORE_SHOWN:]
 
 
-def counters(
-    text: Text, made: Counts, measured: float | None = None, predicted: float | None = None
-) -> list[dict[str, str]]:
-    """What the rounds came to, in large figures; the speed-up `measured` here and `predicted`, where they are known."""
+def counters(text: Text, made: Counts) -> list[dict[str, str]]:
+    """What the rounds came to, in large figures."""
     share = made.accepted_share
     found = [
         (f"{made.tau:.2f}", text("spec.count_tau")),
@@ -92,8 +88,4 @@ def counters(
         (number(made.target_passes), text("spec.count_target")),
         (number(made.draft_passes), text("spec.count_draft")),
     ]
-    if measured is not None:
-        found.append((f"{measured:.1f} ×", text("spec.count_measured")))
-    if predicted is not None:
-        found.append((f"{predicted:.1f} ×", text("spec.count_predicted")))
     return [{"value": value, "label": label} for value, label in found]

@@ -39,8 +39,6 @@ SPECULATIVE: dict[str, tuple[str, str]] = {
     "spec.count_accepted": ("of {drafted} drafts accepted", "的草稿被接受（共 {drafted} 个）"),
     "spec.count_target": ("target passes", "目标模型前向次数"),
     "spec.count_draft": ("draft passes", "草稿模型前向次数"),
-    "spec.count_measured": ("faster, measured here", "实测加速"),
-    "spec.count_predicted": ("predicted by the cost model", "代价模型预测的加速"),
     # Timeline
     "spec.moment": ("round {round} of {count}", "第 {round} 轮，共 {count} 轮"),
     "spec.timeline": ("Rounds", "各轮"),
