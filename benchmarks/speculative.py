@@ -34,9 +34,9 @@ from decoding.sampling import Uniforms, sample
 from decoding.speculative import cost
 from decoding.speculative.counts import counts
 from decoding.speculative.race import Racers
-from decoding.speculative.sweep import CANNOT_HAVE, DRAFTERS
+from decoding.speculative.sweep import CANNOT_HAVE
 from decoding.speculative_settings import SpeculativeSettings
-from decoding.trace import SpeculativeStep
+from decoding.trace import DRAFTERS, SpeculativeStep
 from decoding.values import ForwardTimes
 
 NEAR_TIE = 1e-4

@@ -37,8 +37,9 @@ from decoding.settings import (
 )
 from decoding.speculative.drafters import drafter_of, drafting_model
 from decoding.speculative.loop import speculate
-from decoding.speculative_settings import MADE_OF_TARGET, SpeculativeSettings, speculative_settings
+from decoding.speculative_settings import SpeculativeSettings, speculative_settings
 from decoding.trace import (
+    MADE_OF_TARGET,
     SCHEMA,
     BeamStep,
     Finish,

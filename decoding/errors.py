@@ -127,6 +127,14 @@ MESSAGES: dict[str, str] = {
         "At step {step} the draft model {model} gave {what} instead of scores, so it drafts nothing: "
         "use another draft model."
     ),
+    "corpus_too_small": (
+        "The corpus has {count:,} texts; at least {least:,} are needed, {held} to hold out and {rows} a step: "
+        "write more, or use fewer rows."
+    ),
+    "checkpoint_other": (
+        "The checkpoint in {path} is of another recipe or corpus: "
+        "choose another folder, or the same layers, vocabulary, rows and seed."
+    ),
     "law_forgotten": "This address names no law that can be drawn from: choose one at the left and press Show.",
 }
 """Code to English sentence; fields in braces are filled from the error's values."""

@@ -11,15 +11,8 @@ from decoding.errors import UserError
 from decoding.processor_base import Processor
 from decoding.settings import MAX_NEW_TOKENS, TOP_LIMIT, by_name, check_float, check_int, check_name, made
 from decoding.speculative.verification import ExactMatch, Lossless, TopK, Typical, Verifier
-from decoding.trace import MAX_GAMMA
+from decoding.trace import DRAFTERS, MAX_GAMMA, VERIFIERS, WITHOUT_MODEL
 
-WITHOUT_MODEL: tuple[str, ...] = ("ngram", "oracle", "random")
-"""Drafters that need no model beside the target."""
-MADE_OF_TARGET: tuple[str, ...] = ("trained", "early")
-"""Draft models that are made of their target."""
-DRAFTERS: tuple[str, ...] = (*MADE_OF_TARGET, *WITHOUT_MODEL)
-"""Drafters by name; any other name is that of a model."""
-VERIFIERS: tuple[str, ...] = ("lossless", "exact", "top_k", "typical")
 MAX_NAME = 1000
 """Most characters of a model's name, which may be a path."""
 

@@ -17,8 +17,9 @@ from decoding.models import draft_file, drafts
 from decoding.models.draft_file import Draft
 from decoding.models.reduction import Reduction
 from decoding.training import command, corpus, distil
+from decoding.training.recipe import Recipe, Writing
 
-HOW = corpus.Writing(rows=6, length=24, seed=5)
+HOW = Writing(rows=6, length=24, seed=5)
 FALSE_ALARM = 1e-6
 
 
@@ -54,12 +55,9 @@ def test_a_corpus_is_the_same_again_and_goes_on(tiny_torch: Any, written: Path, 
     list(corpus.write(tiny_torch, tmp_path, HOW, 200))
     (tmp_path / "part-00000.npz").unlink()
     list(corpus.write(tiny_torch, tmp_path, HOW, 500))
-    for again, first in zip(corpus.read(tmp_path), corpus.read(written), strict=True):
-        for a, b in zip(
-            *((each,) if isinstance(each, np.ndarray) else (each.ids, each.probs) for each in (again, first)),
-            strict=True,
-        ):
-            assert np.array_equal(a, b)
+    (texts, laws), (expected, own) = corpus.read(tmp_path), corpus.read(written)
+    assert np.array_equal(texts, expected)
+    assert np.array_equal(laws.ids, own.ids) and np.array_equal(laws.probs, own.probs)
 
 
 def test_recorded_laws_are_the_models_own(tiny_torch: Any, written: Path) -> None:
@@ -97,9 +95,9 @@ def test_a_file_that_is_no_corpus(tiny_torch: Any, tmp_path: Path, what: bytes |
 # --- the distillation ------------------------------------------------------------------------------
 
 
-def recipe(**options: Any) -> distil.Recipe:
+def recipe(**options: Any) -> Recipe:
     usual = {"layers": (0, 2), "vocabulary": 300, "steps": 12, "rows": 4, "rate": 3e-3, "warmup": 2}
-    return distil.Recipe(**(usual | {"held_out": 4, "every": 4, "bfloat16": False} | options))
+    return Recipe(**(usual | {"held_out": 4, "every": 4, "bfloat16": False} | options))
 
 
 def test_all_layers_and_tokens_are_the_target(tiny_torch: Any, written: Path, tmp_path: Path) -> None:
@@ -135,6 +133,22 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(tiny_torch: Any, w
     *_, found = distil.Distillation(tiny_torch.module, texts, laws, recipe(), tmp_path / "parts").run()
     assert found["step"] == expected["step"] == 12
     assert found["loss"] == pytest.approx(expected["loss"], rel=1e-5)
+
+
+def test_a_checkpoint_of_another_recipe_is_refused(tiny_torch: Any, written: Path, tmp_path: Path) -> None:
+    """More steps are no other recipe; other layers would be taken for those trained."""
+    texts, laws = corpus.read(written)
+    list(distil.Distillation(tiny_torch.module, texts, laws, recipe(steps=4), tmp_path).run())
+    assert distil.Distillation(tiny_torch.module, texts, laws, recipe(steps=8), tmp_path).step == 4
+    for other in ({"layers": (0, 1)}, {"vocabulary": 200}, {"seed": 9}):
+        with pytest.raises(UserError, match="another recipe"):
+            distil.Distillation(tiny_torch.module, texts, laws, recipe(**other), tmp_path)
+
+
+def test_a_corpus_too_small_is_refused(tiny_torch: Any, written: Path, tmp_path: Path) -> None:
+    texts, laws = corpus.read(written)
+    with pytest.raises(UserError, match="24 texts; at least 25"):
+        distil.Distillation(tiny_torch.module, texts, laws, recipe(rows=21), tmp_path)
 
 
 def test_the_frequent_tokens_hold_the_most_probability() -> None:
@@ -250,5 +264,33 @@ def test_the_command_trains_a_draft_from_nothing(tiny_llama_folder: Path, tmp_pa
     model = api.load_draft(target, api.speculative_settings(drafter=str(tmp_path / "draft")))
     assert model is not None and model.info.vocab_size == target.info.vocab_size
     assert "draft:" in capsys.readouterr().err
-    with pytest.raises(UserError, match="layers is 7"):
-        command.run(parser.parse_args([*words, "--stage", "distil", "--layers", "0,7"]))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--layers", "0,7"], "layers is '7'"),
+        (["--layers", "0,x"], "layers is 'x'"),
+        (["--layers", "-1"], "layers is '-1'"),
+        (["--rate", "nan"], "rate"),
+        (["--steps", "0"], "steps is 0"),
+        (["--device", "cuda:99"], "device"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_written(
+    tiny_llama_folder: Path, tmp_path: Path, capsys: Any, words: list[str], said: str
+) -> None:
+    from decoding.__main__ import main
+
+    given = ["train-draft", "--model", str(tiny_llama_folder), "--folder", str(tmp_path / "new"), *words]
+    assert main(given) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and said in err
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_table_has_no_layers_to_train(tmp_path: Path, capsys: Any) -> None:
+    from decoding.__main__ import main
+
+    assert main(["train-draft", "--model", "toy:lecture", "--folder", str(tmp_path / "new")]) == 2
+    assert "is a table" in capsys.readouterr().err and not (tmp_path / "new").exists()

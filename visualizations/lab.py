@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from decoding import codec
-from decoding.trace import Finish, Trace
+from decoding.trace import MADE_OF_TARGET, Finish, Trace
 from decoding.values import Comparison, Exhausted, ForwardTimes, Tokenization
 from visualizations.models import Models, Progress, offered
 from visualizations.runs import Run, Runs
@@ -146,7 +146,7 @@ class Lab:
         One with a name of its own must be offered, as any model. Raises UserError where it cannot be had.
         """
         from decoding import api
-        from decoding.speculative_settings import MADE_OF_TARGET, SpeculativeSettings
+        from decoding.speculative_settings import SpeculativeSettings
 
         if not isinstance(settings, SpeculativeSettings) or not settings.needs_model:
             return None

@@ -65,6 +65,10 @@ class Blocks:
         return cls(parts[0].bits, codes, scales, np.concatenate(offsets) if offsets else None)
 
 
+Weight = np.ndarray | Blocks
+"""A matrix (out, in): float32, or blocks of 4 or 8 bits."""
+
+
 def quantize(weight: np.ndarray, bits: int) -> Blocks:
     """Round a float32 matrix to the nearest codes.
 

@@ -16,8 +16,6 @@ from decoding.models.huggingface import HuggingFaceModel
 from decoding.models.protocol import LanguageModel, Progress
 from decoding.models.reduction import Reduction
 
-KINDS = ("trained", "early")
-
 
 def load(kind: str, target: LanguageModel, exit_layer: int = 8, progress: Progress | None = None) -> LanguageModel:
     """The draft of this kind for a target, on the target's own engine.
@@ -25,13 +23,11 @@ def load(kind: str, target: LanguageModel, exit_layer: int = 8, progress: Progre
     `trained`: the one that comes with the code or lies in the folder `kind` names; `early`: the target's first
     `exit_layer` layers. Raises UserError where the target has none, or is no model with such layers.
     """
-    layers = layer_count(target)
-    if layers is None:
-        raise UserError("draft_of_table" if target.info.is_table else "draft_unsupported", name=target.info.name)
+    layers = decoder_layers(target)
     if kind == "early":
         if not 1 <= exit_layer < layers:
             raise UserError("out_of_range", name="exit_layer", value=exit_layer, limit=f"1 … {layers - 1}")
-        return reduced(target, Reduction.early_exit(exit_layer), progress)
+        return reduced(target, Reduction(exit_layer), progress)
     draft = find(target) if kind == "trained" else draft_file.read(Path(kind))
     return reduced(target, Reduction.trained(draft), progress)
 
@@ -45,8 +41,15 @@ def find(target: LanguageModel) -> Draft:
     raise UserError("no_draft", name=target.info.name)
 
 
-def layer_count(model: Any) -> int | None:
-    """Decoder layers of a model that can be reduced, else None."""
+def decoder_layers(model: LanguageModel) -> int:
+    """How many decoder layers a model has. Raises UserError for one that cannot be reduced."""
+    count = _layer_count(model)
+    if count is None:
+        raise UserError("draft_of_table" if model.info.is_table else "draft_unsupported", name=model.info.name)
+    return count
+
+
+def _layer_count(model: Any) -> int | None:
     if isinstance(model, HuggingFaceModel):
         layers = getattr(getattr(model.module, "model", None), "layers", None)
         return len(layers) if isinstance(layers, nn.ModuleList) and hasattr(model.module.model, "norm") else None
@@ -76,7 +79,7 @@ def _shared(target: HuggingFaceModel, reduction: Reduction) -> HuggingFaceModel:
     reduction.check(embedding.detach().float().cpu().numpy(), target.info.name)
     small, body = _shallow(module), _shallow(module.model)
     layers = list(module.model.layers[: reduction.layers])
-    if reduction.weights:
+    if reduction.draft is not None:
         layers, body.norm = copy.deepcopy(layers), copy.deepcopy(body.norm)
     body.layers, small.model = nn.ModuleList(layers), body
     small.config = body.config = copy.deepcopy(module.config)
@@ -84,12 +87,11 @@ def _shared(target: HuggingFaceModel, reduction: Reduction) -> HuggingFaceModel:
     if getattr(small.config, "layer_types", None):
         small.config.layer_types = small.config.layer_types[: reduction.layers]
     like = {"dtype": embedding.dtype, "device": embedding.device}
-    own = {name: torch.from_numpy(weight).to(**like) for name, weight in reduction.weights.items()}
-    if own:
-        small.load_state_dict(own, strict=False)
     said = None
-    if reduction.vocabulary is not None:
-        said = torch.from_numpy(reduction.vocabulary).to(embedding.device)
+    if reduction.draft is not None:
+        own = {name: torch.from_numpy(weight).to(**like) for name, weight in reduction.draft.weights.items()}
+        small.load_state_dict(own, strict=False)
+        said = torch.from_numpy(reduction.draft.vocabulary).to(embedding.device)
         head = nn.Linear(embedding.shape[1], len(said), bias=False, **like)
         head.weight = nn.Parameter(module.get_output_embeddings().weight[said], requires_grad=False)
         small.set_output_embeddings(head)

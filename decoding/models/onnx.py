@@ -136,11 +136,11 @@ class OnnxModel(TextModel):
         dtype, name, arch = "int4 (quantised here)" if rounded else origin.precision, origin.name, origin.arch
         if reduction is not None:
             arch = reduction.architecture(arch)
-            name, dtype = f"{name}, {reduction.name}", reduction.dtype or dtype
+            name, dtype = f"{name}, {reduction.name}", "int8" if reduction.draft else dtype
         super().__init__(name, tokenizer, config, generation, "cpu", dtype, "onnx")
         self._session, self._arch, self.origin = session, arch, origin
-        if reduction is not None and reduction.vocabulary is not None:
-            self.said = torch.from_numpy(reduction.vocabulary)
+        if reduction is not None and reduction.draft is not None:
+            self.said = torch.from_numpy(reduction.draft.vocabulary)
 
     @property
     def weight_bytes(self) -> int:

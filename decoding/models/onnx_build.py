@@ -8,7 +8,7 @@ blocks of 4 bits (8 for the embedding and the output layer) rounded here; its pr
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,8 @@ import torch
 
 from decoding.models import bundled, huggingface
 from decoding.models.architecture import Architecture
-from decoding.models.blocks import BLOCK, quantize, read_gguf
-from decoding.models.onnx_graph import Weight, Weights, write
+from decoding.models.blocks import BLOCK, Weight, quantize, read_gguf
+from decoding.models.onnx_graph import Weights, write
 from decoding.models.protocol import Progress
 from decoding.models.reduction import Reduction
 
@@ -60,7 +60,7 @@ def ensure(
         if reduction is not None:
             reduction.check(module.get_input_embeddings().weight.numpy(), name)
         whole = _weights(module, precision, gguf)
-        weights: Weights = whole.get if reduction is None else lambda name: reduction.weight(name, whole)
+        weights: Weights = whole if reduction is None else lambda name: reduction.weight(name, whole)
         tell(0.6)
         accuracy = _accuracy(precision, reduction)
         write(folder, arch, weights, _rotary(module), accuracy, lambda done: tell(0.6 + 0.4 * done))
@@ -83,11 +83,13 @@ def _accuracy(precision: str, reduction: Reduction | None) -> int:
     return ACCURACY["int4" if reduction is not None and reduction.draft is not None else precision]
 
 
-def _weights(module: Any, precision: str, gguf: Path | None) -> Mapping[str, Weight]:
-    if precision == "int4" and gguf is not None:
-        return read_gguf(gguf)
+def _weights(module: Any, precision: str, gguf: Path | None) -> Weights:
     state = {name: weight.numpy() for name, weight in module.state_dict().items()}
-    return state if precision == "float32" else {name: _rounded(name, weight) for name, weight in state.items()}
+    if precision == "float32":
+        return state.get
+    if gguf is not None:
+        return read_gguf(gguf).get
+    return lambda name: _rounded(name, state[name]) if name in state else None
 
 
 def _rounded(name: str, weight: np.ndarray) -> Weight:

@@ -18,11 +18,9 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from decoding.models.architecture import Architecture
-from decoding.models.blocks import BLOCK, Blocks
+from decoding.models.blocks import BLOCK, Blocks, Weight
 from decoding.models.onnx_file import DATA, GRAPH, Graph
 
-Weight = np.ndarray | Blocks
-"""A matrix (out, in): float32, or blocks of 4 or 8 bits."""
 Weights = Callable[[str], Weight | None]
 """A weight by the name transformers gives it; None where the model has none of that name."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from decoding.errors import UserError
 from decoding.models.architecture import Architecture
-from decoding.models.blocks import Blocks, quantize
+from decoding.models.blocks import Blocks, Weight, quantize
 from decoding.models.draft_file import Draft
 
 HEAD, EMBEDDING = "lm_head.weight", "model.embed_tokens.weight"
@@ -18,28 +18,23 @@ HEAD, EMBEDDING = "lm_head.weight", "model.embed_tokens.weight"
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """What is taken of a target: its first `layers`, with `weights` in place of its own.
+    """What is taken of a target: its first `layers`, then its final norm and output layer (early exit).
 
-    `vocabulary`: ids of the tokens whose rows of the output layer are kept; None for all. `name`: added to the
-    target's. `dtype`: of weights that are not in the target's own.
+    Of a trained `draft`: so many layers with its weights, and the rows of the output layer it can say.
     """
 
-    name: str
     layers: int
-    weights: Mapping[str, np.ndarray]
-    vocabulary: np.ndarray | None = None
-    dtype: str = ""
     draft: Draft | None = None
-
-    @classmethod
-    def early_exit(cls, layers: int) -> Reduction:
-        """The target's own first layers, then its final norm and output layer."""
-        return cls(f"first {layers} layers", layers, {})
 
     @classmethod
     def trained(cls, draft: Draft) -> Reduction:
         """A trained draft."""
-        return cls("trained draft", draft.layers, draft.weights, draft.vocabulary, "int8", draft)
+        return cls(draft.layers, draft)
+
+    @property
+    def name(self) -> str:
+        """Added to the target's."""
+        return "trained draft" if self.draft else f"first {self.layers} layers"
 
     def check(self, embedding: np.ndarray, name: str) -> None:
         """Raise UserError where a trained draft was made for a target with another embedding than this (V, H)."""
@@ -49,25 +44,29 @@ class Reduction:
     @property
     def key(self) -> str:
         """What tells it from others, in a cache's name."""
-        digest = hashlib.sha256(repr((self.layers, sorted(self.weights))).encode())
-        for name in sorted(self.weights):
-            digest.update(self.weights[name].tobytes())
-        if self.vocabulary is not None:
-            digest.update(self.vocabulary.tobytes())
+        digest = hashlib.sha256(repr(self.layers).encode())
+        if self.draft is not None:
+            digest.update(self.draft.vocabulary.tobytes())
+            for name, weight in sorted(self.draft.weights.items()):
+                digest.update(name.encode() + weight.tobytes())
         return digest.hexdigest()[:16]
 
     def architecture(self, whole: Architecture) -> Architecture:
         """The sizes that are left."""
-        if self.vocabulary is None:
+        if self.draft is None:
             return replace(whole, layers=self.layers)
-        return replace(whole, layers=self.layers, vocabulary=len(self.vocabulary), tied=False)
+        return replace(whole, layers=self.layers, vocabulary=len(self.draft.vocabulary), tied=False)
 
-    def weight(self, name: str, whole: Mapping[str, np.ndarray | Blocks]) -> np.ndarray | Blocks | None:
-        """A weight of the smaller model; `whole` are the target's. A trained one's matrices are in blocks of 8 bits."""
-        if self.vocabulary is not None and name == HEAD:
-            head = whole.get(HEAD, whole[EMBEDDING])
-            return head.rows(self.vocabulary) if isinstance(head, Blocks) else quantize(head[self.vocabulary], 8)
-        own = self.weights.get(name)
+    def weight(self, name: str, whole: Callable[[str], Weight | None]) -> Weight | None:
+        """A weight of the smaller model; `whole` gives the target's. Matrices of a trained one are in blocks of 8 bits."""
+        if self.draft is None:
+            return whole(name)
+        if name == HEAD:
+            said, head = self.draft.vocabulary, whole(HEAD)
+            head = whole(EMBEDDING) if head is None else head
+            assert head is not None
+            return head.rows(said) if isinstance(head, Blocks) else quantize(head[said], 8)
+        own = self.draft.weights.get(name)
         if own is None:
-            return whole.get(name)
+            return whole(name)
         return quantize(own, 8) if own.ndim == 2 else own

@@ -11,12 +11,10 @@ from decoding.models.protocol import LanguageModel
 from decoding.speculative.race import Racers, racing
 from decoding.speculative.values import Alignment, GammaSweep, LeftOut, Race
 from decoding.speculative_settings import SpeculativeSettings
-from decoding.trace import MAX_GAMMA
+from decoding.trace import DRAFTERS, MAX_GAMMA
 from decoding.values import ForwardTimes
 
 GAMMAS = range(1, MAX_GAMMA + 1)
-DRAFTERS: tuple[str, ...] = ("trained", "early", "ngram", "random", "oracle")
-"""In the order of their rows."""
 CANNOT_HAVE = frozenset({"no_draft", "draft_of_table", "draft_unsupported", "draft_other_target"})
 """Errors that say of a drafter that this model has none such."""
 

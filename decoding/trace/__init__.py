@@ -20,12 +20,26 @@ from decoding.trace.law import Candidate, Distribution, Stage, Token
 from decoding.trace.run import SCHEMA, Finish, Header, ModelInfo, Prompt, Returned, Step, Trace
 from decoding.trace.sampled import SampleStep
 from decoding.trace.searched import MAX_BEAMS, BeamNode, BeamStep, Cut, Fate, Hypothesis
-from decoding.trace.speculated import MAX_GAMMA, Addition, DraftNode, SpeculativeStep, Verdict
+from decoding.trace.speculated import (
+    DRAFTERS,
+    MADE_OF_TARGET,
+    MAX_GAMMA,
+    VERIFIERS,
+    WITHOUT_MODEL,
+    Addition,
+    DraftNode,
+    SpeculativeStep,
+    Verdict,
+)
 
 __all__ = [
+    "DRAFTERS",
+    "MADE_OF_TARGET",
     "MAX_BEAMS",
     "MAX_GAMMA",
     "SCHEMA",
+    "VERIFIERS",
+    "WITHOUT_MODEL",
     "Addition",
     "AliasColumn",
     "AliasDraw",

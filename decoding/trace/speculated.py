@@ -11,6 +11,16 @@ MAX_GAMMA = 16
 """Longest draft of a round, in tokens."""
 
 
+MADE_OF_TARGET: tuple[str, ...] = ("trained", "early")
+"""Draft models that are made of their target."""
+WITHOUT_MODEL: tuple[str, ...] = ("ngram", "random", "oracle")
+"""Drafters that need no model beside the target."""
+DRAFTERS: tuple[str, ...] = (*MADE_OF_TARGET, *WITHOUT_MODEL)
+"""Drafters by name; any other name is that of a model."""
+VERIFIERS: tuple[str, ...] = ("lossless", "exact", "top_k", "typical")
+"""The rules by which a target judges."""
+
+
 @dataclass(frozen=True, slots=True)
 class DraftNode:
     """A drafted token after the node `parent` (None: after the text so far); `depth` counts from 1.

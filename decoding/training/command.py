@@ -9,7 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from decoding.errors import UserError
+from decoding.training.recipe import Recipe, Writing
+
 STAGES = ("corpus", "distil")
+USUAL = Recipe(layers=())
+"""Its numbers are the options' usual values."""
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -22,20 +27,23 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--layers", default="", help="of the target, to start from, e.g. 0,1,29; default: 0,1 and last"
     )
-    command.add_argument("--vocabulary", type=int, default=8192, help="most frequent tokens that the draft can say")
-    command.add_argument("--steps", type=int, default=3000)
-    command.add_argument("--rows", type=int, default=8, help="texts a step")
-    command.add_argument("--rate", type=float, default=1e-3, help="the highest learning rate")
-    command.add_argument("--seed", type=int, default=0)
+    command.add_argument(
+        "--vocabulary", type=int, default=USUAL.vocabulary, help="most frequent tokens that the draft can say"
+    )
+    command.add_argument("--steps", type=int, default=USUAL.steps)
+    command.add_argument("--rows", type=int, default=USUAL.rows, help="texts a step")
+    command.add_argument("--rate", type=float, default=USUAL.rate, help="the highest learning rate")
+    command.add_argument("--seed", type=int, default=USUAL.seed)
     command.add_argument("--device", default="auto", help="where the target writes; the draft learns on the CPU")
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the stages asked for; a line on stderr for each batch of texts and each score."""
-    from decoding.settings import check_int
+    from decoding.settings import check_float, check_int
 
     for name, low in (("tokens", 1), ("vocabulary", 1), ("steps", 1), ("rows", 1), ("seed", 0)):
         check_int(name, getattr(options, name), low, 2**31)
+    check_float("rate", options.rate, 0, 1)
     if options.stage != "distil":
         _corpus(options)
     if options.stage != "corpus":
@@ -47,39 +55,51 @@ def _tell(words: str) -> None:
     print(words, file=sys.stderr, flush=True)
 
 
+def _target(options: argparse.Namespace, device: str, dtype: str) -> Any:
+    """The target on torch. Raises UserError for a model that no draft can be made of."""
+    from decoding.models import drafts, load
+
+    model = load(options.model, device, dtype, engine="torch")
+    _check_layers(options.layers, drafts.decoder_layers(model))
+    return model
+
+
+def _check_layers(text: str, count: int) -> tuple[int, ...]:
+    """The layers asked for; where none are, the first two and the last. Raises UserError for one that is not there."""
+    found = tuple(part.strip() for part in text.split(",")) if text else ("0", "1", str(count - 1))
+    for part in found:
+        if not part.isdecimal() or int(part) >= count:
+            raise UserError("out_of_range", name="layers", value=repr(part), limit=f"0 … {count - 1}")
+    return tuple(map(int, found))
+
+
 def _corpus(options: argparse.Namespace) -> None:
-    """The target writes, in 16-bit numbers where a quick matrix product of them is here."""
-    from decoding.models import load
+    """The target writes; on a CPU in 16-bit numbers where it has a quick product of them."""
+    from decoding.models import huggingface
     from decoding.training import corpus
     from decoding.training.quick import bfloat16_is_quick
 
-    on_gpu = options.device.startswith("cuda")
-    dtype = "bfloat16" if not on_gpu and bfloat16_is_quick() else "auto"
-    model = load(options.model, options.device, dtype, engine="torch")
+    place, _ = huggingface.resolve(options.device, "auto")
+    dtype = "bfloat16" if place.type == "cpu" and bfloat16_is_quick() else "auto"
+    model = _target(options, options.device, dtype)
     if options.corpus is not None:
         for done in corpus.read_again(model, options.corpus, options.folder):
             _tell(f"corpus: {done:,} tokens read again")
         return
-    for done in corpus.write(model, options.folder, corpus.Writing(seed=options.seed), options.tokens):
+    for done in corpus.write(model, options.folder, Writing(seed=options.seed), options.tokens):
         _tell(f"corpus: {done:,} of {options.tokens:,} tokens")
     corpus.gather(options.folder)
 
 
 def _distil(options: argparse.Namespace) -> None:
-    from decoding.models import draft_file, load
-    from decoding.settings import check_int
+    from decoding.models import draft_file, drafts
     from decoding.training import corpus, distil
     from decoding.training.quick import bfloat16_is_quick
 
     texts, laws = corpus.read(options.folder)
-    loaded: Any = load(options.model, "cpu", "float32", engine="torch")
-    module = loaded.module
-    last = module.config.num_hidden_layers - 1
-    layers = tuple(int(layer) for layer in options.layers.split(",")) if options.layers else (0, 1, last)
-    for layer in layers:
-        check_int("layers", layer, 0, last)
-    recipe = distil.Recipe(
-        layers=layers,
+    model = _target(options, "cpu", "float32")
+    recipe = Recipe(
+        layers=_check_layers(options.layers, drafts.decoder_layers(model)),
         vocabulary=options.vocabulary,
         steps=options.steps,
         rows=options.rows,
@@ -87,7 +107,7 @@ def _distil(options: argparse.Namespace) -> None:
         seed=options.seed,
         bfloat16=bfloat16_is_quick(),
     )
-    run = distil.Distillation(module, texts, laws, recipe, options.folder)
+    run = distil.Distillation(model.module, texts, laws, recipe, options.folder)
     for line in run.run():
         _tell(json.dumps(line))
     facts = {"corpus_tokens": int(texts.size), "recipe": asdict(recipe), "held_out": asdict(run.score())}

@@ -18,7 +18,8 @@ import torch
 from torch import Tensor
 
 from decoding.errors import UserError
-from decoding.models.protocol import LanguageModel
+from decoding.models.protocol import KVCache, LanguageModel
+from decoding.training.recipe import Writing
 
 LAW_TOKENS = 32
 """K: the likeliest tokens recorded of each law."""
@@ -27,17 +28,6 @@ BATCH = 192
 """Texts of a batch that is read again."""
 MOST_IDS = 2**16
 """Ids are stored as uint16."""
-
-
-@dataclass(frozen=True, slots=True)
-class Writing:
-    """How a corpus is written: texts of `length` tokens, `rows` at a time, at `temperature` and `top_p`."""
-
-    rows: int = 192
-    length: int = 256
-    temperature: float = 1.0
-    top_p: float = 0.95
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +64,20 @@ def write_part(model: LanguageModel, how: Writing, number: int) -> Part:
     law_probs = np.zeros((*ids.shape, LAW_TOKENS), np.float16)
     ids[:, : len(start)] = start
     cache = model.new_cache()
-    logits = model.forward(torch.tensor([start]), cache, logits_to_keep=1).logits[:, -1].expand(how.rows, -1)
+    logits = _next(model, torch.tensor([start]), cache).expand(how.rows, -1)
     cache.reorder([0] * how.rows)
     for at in range(len(start), how.length):
         law_ids[:, at - 1], law_probs[:, at - 1] = top_of_law(logits)
         chosen = draw(logits / how.temperature, how.top_p, generator)
         ids[:, at] = chosen.numpy()
         if at + 1 < how.length:
-            logits = model.forward(chosen[:, None], cache, logits_to_keep=1).logits[:, -1]
+            logits = _next(model, chosen[:, None], cache)
     return Part(ids, law_ids, law_probs)
+
+
+def _next(model: LanguageModel, tokens: Tensor, cache: KVCache) -> Tensor:
+    """Logits (B, V) of the next token, on the CPU."""
+    return model.forward(tokens, cache, logits_to_keep=1).logits[:, -1].cpu()
 
 
 def top_of_law(logits: Tensor) -> tuple[np.ndarray, np.ndarray]:
@@ -161,8 +156,9 @@ def read_again(model: LanguageModel, path: Path, folder: Path, rows: int = 4) ->
 
 def _laws_of(model: LanguageModel, texts: np.ndarray, start: int) -> tuple[np.ndarray, np.ndarray]:
     """What `write_part` records of these texts, by one forward over each whole text."""
-    logits = model.forward(torch.from_numpy(texts[:, :-1].astype(np.int64)), model.new_cache(len(texts))).logits
-    found = top_of_law(logits[:, start - 1 :])
+    tokens = torch.from_numpy(texts[:, :-1].astype(np.int64))
+    logits = model.forward(tokens, model.new_cache(len(texts))).logits[:, start - 1 :].cpu()
+    found = top_of_law(logits)
     around = (0, 0), (start - 1, 1), (0, 0)
     return np.pad(found[0], around), np.pad(found[1], around)
 

@@ -21,31 +21,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from decoding.errors import UserError
 from decoding.models.draft_file import Draft, sample_rows
 from decoding.training.corpus import Laws
+from decoding.training.recipe import Recipe
 
 CHECKPOINT, LOG = "checkpoint.pt", "log.jsonl"
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """How a draft is trained: which of the target's layers it starts from, and the steps of AdamW.
-
-    `rows`: texts a step; the learning rate rises for `warmup` steps to `rate` and falls as a cosine to a tenth.
-    """
-
-    layers: tuple[int, ...] = (0, 1, 29)
-    vocabulary: int = 8192
-    steps: int = 1000
-    rows: int = 4
-    rate: float = 6e-4
-    warmup: int = 50
-    weight_decay: float = 0.01
-    held_out: int = 24
-    every: int = 50
-    seed: int = 0
-    bfloat16: bool = True
-    """Whether products are rounded to 16 bits; the weights learnt stay in 32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +91,14 @@ def loss_of(logits: Tensor, rows: Tensor, probs: Tensor) -> Tensor:
 
 
 class Distillation:
-    """A training run in a folder: goes on from its checkpoint where there is one."""
+    """A training run in a folder: goes on from its checkpoint where there is one.
+
+    Raises UserError for a corpus with too few texts, and for a checkpoint of another recipe or corpus.
+    """
 
     def __init__(self, module: Any, texts: np.ndarray, laws: Laws, recipe: Recipe, folder: Path) -> None:
+        if len(texts) < (least := recipe.held_out + recipe.rows):
+            raise UserError("corpus_too_small", count=len(texts), least=least, held=recipe.held_out, rows=recipe.rows)
         self.recipe, self.folder = recipe, folder
         self.texts, self.laws = texts, laws
         self.vocabulary = frequent_tokens(laws, recipe.vocabulary)
@@ -193,14 +179,20 @@ class Distillation:
         path = self.folder / CHECKPOINT
         if path.is_file():
             state = torch.load(path, weights_only=True)
+            if state["of"] != self._of():
+                raise UserError("checkpoint_other", path=str(self.folder))
             self.student.load_state_dict(state["student"], strict=False)
             self.optimizer.load_state_dict(state["optimizer"])
             self.step = state["step"]
 
+    def _of(self) -> list[Any]:
+        """What a checkpoint must be of, to go on from it; the number of steps and the rate may be others."""
+        return [list(self.recipe.layers), self.recipe.rows, self.recipe.seed, len(self.texts), self.vocabulary.tolist()]
+
     def _save(self, line: dict[str, float]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         kept = {name: p for name, p in self.student.state_dict().items() if "embed_tokens" not in name}
-        state = {"student": kept, "optimizer": self.optimizer.state_dict(), "step": self.step}
+        state = {"student": kept, "optimizer": self.optimizer.state_dict(), "step": self.step, "of": self._of()}
         work = self.folder / (CHECKPOINT + ".tmp")
         torch.save(state, work)
         os.replace(work, self.folder / CHECKPOINT)
