@@ -58,7 +58,7 @@ class Reduction:
         return replace(whole, layers=self.layers, vocabulary=len(self.draft.vocabulary), tied=False)
 
     def weight(self, name: str, whole: Callable[[str], Weight | None]) -> Weight | None:
-        """A weight of the smaller model; `whole` gives the target's. Matrices of a trained one are in blocks of 8 bits."""
+        """A weight of the smaller model; `whole` gives the target's. Those of a trained one: blocks of 8 bits."""
         if self.draft is None:
             return whole(name)
         if name == HEAD:
