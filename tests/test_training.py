@@ -156,6 +156,18 @@ def test_the_frequent_tokens_hold_the_most_probability() -> None:
     assert distil.frequent_tokens(laws, 2).tolist() == [3, 7]  # 0.9, 0.6, and 0.2
 
 
+def test_a_draft_trained_before_is_gone_on_from(tiny_torch: Any, written: Path, tmp_path: Path) -> None:
+    """What comes out of one run is what the next begins with, tokens and all."""
+    texts, laws = corpus.read(written)
+    first = distil.Distillation(tiny_torch.module, texts, laws, recipe(), tmp_path / "first")
+    list(first.run())
+    start = first.draft("tiny")
+    again = distil.Distillation(tiny_torch.module, texts, laws, recipe(layers=(0, 1)), tmp_path / "second", start)
+    assert again.score() == first.score() and again.step == 0
+    with pytest.raises(UserError, match="has 2 layers, and 3"):
+        distil.Distillation(tiny_torch.module, texts, laws, recipe(layers=(0, 1, 2)), tmp_path / "third", start)
+
+
 # --- the draft -------------------------------------------------------------------------------------
 
 
@@ -210,8 +222,7 @@ def test_a_draft_on_an_engine_says_what_its_student_says(
 
 def _student(draft: Draft, target: Any) -> distil.Student:
     student = distil.Student(target.module, (0, 2), draft.vocabulary)
-    weights = {name.removeprefix("model."): torch.from_numpy(weight) for name, weight in draft.weights.items()}
-    student.body.load_state_dict(weights, strict=False)
+    student.learn(draft.weights)
     return student.eval().requires_grad_(False)
 
 

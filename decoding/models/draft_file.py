@@ -85,6 +85,12 @@ def read(folder: Path) -> Draft:
         raise UserError("draft_broken", path=str(folder), reason=str(error).splitlines()[0][:200]) from error
 
 
+def facts(folder: Path) -> dict[str, object]:
+    """What a draft's folder says about its making."""
+    about = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+    return {name: value for name, value in about.items() if name not in ("target", "layers", "vocab_size")}
+
+
 def is_draft(folder: Path) -> bool:
     """Whether this folder says that it holds one."""
     return (folder / DESCRIPTION).is_file()

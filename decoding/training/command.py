@@ -27,6 +27,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--layers", default="", help="of the target, to start from, e.g. 0,1,29; default: 0,1 and last"
     )
+    command.add_argument("--init", type=Path, help="a draft to go on from, with its tokens; --layers says how many")
     command.add_argument(
         "--vocabulary", type=int, default=USUAL.vocabulary, help="most frequent tokens that the draft can say"
     )
@@ -107,9 +108,12 @@ def _distil(options: argparse.Namespace) -> None:
         seed=options.seed,
         bfloat16=bfloat16_is_quick(),
     )
-    run = distil.Distillation(model.module, texts, laws, recipe, options.folder)
+    start = draft_file.read(options.init) if options.init else None
+    run = distil.Distillation(model.module, texts, laws, recipe, options.folder, start)
     for line in run.run():
         _tell(json.dumps(line))
     facts = {"corpus_tokens": int(texts.size), "recipe": asdict(recipe), "held_out": asdict(run.score())}
+    if options.init:
+        facts["init"] = draft_file.facts(options.init)
     draft_file.save(run.draft(options.model), options.folder / "draft", **facts)
     _tell(f"draft: {options.folder / 'draft'}")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,11 @@ class Student(nn.Module):
         """What training changes, by the names of a whole model."""
         return {f"model.{n}": p.detach() for n, p in self.body.named_parameters() if p.requires_grad}
 
+    def learn(self, weights: Mapping[str, np.ndarray]) -> None:
+        """Take what was learnt before, by the same names."""
+        own = {name.removeprefix("model."): torch.from_numpy(weight) for name, weight in weights.items()}
+        self.body.load_state_dict(own, strict=False)
+
 
 def shortened(module: Any, layers: Sequence[int]) -> Any:
     """A copy of a model's body that has only these of its layers; the embedding is shared."""
@@ -93,18 +98,25 @@ def loss_of(logits: Tensor, rows: Tensor, probs: Tensor) -> Tensor:
 class Distillation:
     """A training run in a folder: goes on from its checkpoint where there is one.
 
-    Raises UserError for a corpus with too few texts, and for a checkpoint of another recipe or corpus.
+    With a `start` it begins with that draft's weights and tokens in place of the target's layers. Raises UserError
+    for a corpus with too few texts, a start with another number of layers, and a checkpoint of another recipe or corpus.
     """
 
-    def __init__(self, module: Any, texts: np.ndarray, laws: Laws, recipe: Recipe, folder: Path) -> None:
+    def __init__(
+        self, module: Any, texts: np.ndarray, laws: Laws, recipe: Recipe, folder: Path, start: Draft | None = None
+    ) -> None:
+        if start is not None and start.layers != len(recipe.layers):
+            raise UserError("draft_other_layers", count=start.layers, asked=len(recipe.layers))
         if len(texts) < (least := recipe.held_out + recipe.rows):
             raise UserError("corpus_too_small", count=len(texts), least=least, held=recipe.held_out, rows=recipe.rows)
         self.recipe, self.folder = recipe, folder
         self.texts, self.laws = texts, laws
-        self.vocabulary = frequent_tokens(laws, recipe.vocabulary)
+        self.vocabulary = frequent_tokens(laws, recipe.vocabulary) if start is None else start.vocabulary
         self.row_of = torch.full((module.config.vocab_size,), -1)
         self.row_of[torch.from_numpy(self.vocabulary)] = torch.arange(len(self.vocabulary))
         self.student = Student(module, recipe.layers, self.vocabulary)
+        if start is not None:
+            self.student.learn(start.weights)
         weights = [p for p in self.student.parameters() if p.requires_grad]
         self.optimizer = torch.optim.AdamW(weights, lr=recipe.rate, weight_decay=recipe.weight_decay, betas=(0.9, 0.98))
         self.step = 0
