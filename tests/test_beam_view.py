@@ -45,7 +45,7 @@ def searched(lab: Lab, name: str, **options: Any) -> Run:
     run = lab.runs.new(api.prepare(model, "", settings))
     for _ in lab.run(model, run, settings):
         pass
-    beam.compare_toy(lab, model, run)
+    list(beam.compare_toy(lab, model, run))
     return run
 
 

@@ -7,7 +7,7 @@ import queue
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from decoding.experiments.cost_values import CostTable
     from decoding.models.protocol import LanguageModel
     from decoding.settings import BeamSettings, SampleSettings
+    from decoding.speculative.race import Racers
     from decoding.speculative_settings import SpeculativeSettings
 
     Settings = SampleSettings | BeamSettings | SpeculativeSettings
@@ -170,6 +171,18 @@ class Lab:
             lambda tell: self.draft_of(model, settings, lambda what, fraction: tell(Loading(what, fraction))),
             Loading("", None),
         )
+
+    def racers(self, model: LanguageModel, run: Run, **changes: Any) -> Racers:
+        """Plain decoding and speculation from a run's prompt, by its settings or some changed, for timing.
+
+        The draft model is loaded where it is not. Raises UserError where it cannot be had.
+        """
+        from decoding.speculative.race import Racers
+        from decoding.speculative_settings import speculative_settings_from
+
+        settings = replace(speculative_settings_from(run.header.settings), **changes)
+        prompt = [token.id for token in run.header.prompt.tokens]
+        return Racers(model, self.draft_of(model, settings), prompt, settings, run.header.seed)
 
     def model_of(self, run: Run) -> LanguageModel:
         """The model that made the run, which is loaded. Raises UserError where nobody has it."""

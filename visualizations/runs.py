@@ -41,7 +41,7 @@ class Run:
     """A run in the making or finished. `drawn`: token, probability, model's probability per token sampled.
 
     `emitted`: the tokens that rounds of speculative decoding gave. `model`: where it is the visitor's own, and no
-    server has it by name. `comparison`: other searches beside it.
+    server has it by name. `comparison`: other searches beside it. `measured`: what its page measured, by panel.
     """
 
     id: str
@@ -57,6 +57,7 @@ class Run:
     text: str = ""
     model: LanguageModel | None = None
     comparison: Comparison | None = None
+    measured: dict[str, Any] = field(default_factory=dict)
     born: int = field(default_factory=itertools.count().__next__)
 
     @property

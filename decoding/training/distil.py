@@ -98,8 +98,8 @@ def loss_of(logits: Tensor, rows: Tensor, probs: Tensor) -> Tensor:
 class Distillation:
     """A training run in a folder: goes on from its checkpoint where there is one.
 
-    With a `start` it begins with that draft's weights and tokens in place of the target's layers. Raises UserError
-    for a corpus with too few texts, a start with another number of layers, and a checkpoint of another recipe or corpus.
+    With a `start` it begins with that draft's weights and tokens in place of the target's layers. Raises UserError for
+    a corpus with too few texts, a start with another number of layers, a checkpoint of another recipe or corpus.
     """
 
     def __init__(

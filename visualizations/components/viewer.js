@@ -68,7 +68,7 @@ function message(string, progress) {
 function running(on) {
   if (on && !state.running && element.getBoundingClientRect().bottom < 0) element.scrollIntoView();
   state.running = on;
-  part("measure")?.setAttribute("aria-disabled", String(on));
+  for (const button of root.querySelectorAll(".lab-measure")) button.setAttribute("aria-disabled", String(on));
   root.dataset.running = String(on);
 }
 
@@ -320,11 +320,14 @@ part("exact")?.addEventListener("click", () => {
 });
 part("save")?.addEventListener("click", save);
 element.querySelectorAll(".lab-code").forEach((details) => details.addEventListener("toggle", () => code(details)));
-part("measure")?.addEventListener("click", async (event) => {
-  if (state.running) return;
-  const turn = event.currentTarget.dataset.turn ? await press() : "";
-  trigger("measure", { run: state.run, turn });
-});
+for (const button of root.querySelectorAll(".lab-measure")) {
+  button.addEventListener("click", async () => {
+    if (state.running) return;
+    const panel = button.closest(".lab-panel")?.dataset.panel || "";
+    const turn = button.dataset.turn ? await press() : "";
+    trigger("measure", { run: state.run, panel, turn });
+  });
+}
 document.addEventListener("keydown", keys);
 sliders();
 choices();

@@ -216,11 +216,12 @@ def live_options(live: list[Any]) -> dict[str, Any]:
     return {"num_beams": controls.whole(width), "length_penalty": penalty, "early_stopping": early, **options}
 
 
-def compare_toy(lab: Lab, loaded: LanguageModel, run: Run) -> None:
+def compare_toy(lab: Lab, loaded: LanguageModel, run: Run) -> Iterator[dict[str, Any]]:
     """A table is small: what other searches find in it, and its best text, are there at once."""
     if run.header.model.is_table:
         for _ in lab.compare(run, loaded):
             pass
+    yield from ()
 
 
 def _comparer(lab: Lab, text: Text) -> Any:

@@ -15,7 +15,7 @@ from visualizations.components.viewer import Panel, Viewer, ViewSlider
 from visualizations.figures import draw, logits
 from visualizations.figures.style import short, visible
 from visualizations.lab import Lab
-from visualizations.pages import controls, step_cost, view
+from visualizations.pages import controls, measuring, step_cost, view
 from visualizations.pages.sampling import running, sources
 from visualizations.quiz import Card
 from visualizations.runs import Run
@@ -54,7 +54,8 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
     gr.on([run.click, prompt.submit], run_it, [*asked, turn], viewer, **controls.TURN)
     write = viewer.pick(_writer(lab, text), asked, [prompt, viewer], show_progress="hidden")
     write.success(run_it, [*asked, turn], viewer, **controls.TURN)
-    viewer.measure(step_cost.measurer(lab, text), None, viewer, **controls.QUEUED, trigger_mode="multiple")
+    measure = measuring.measurer(lab, text, {step_cost.NAME: step_cost.job})
+    viewer.measure(measure, None, viewer, **controls.QUEUED, trigger_mode="multiple")
 
 
 def _runner(lab: Lab, text: Text) -> Any:

@@ -155,13 +155,13 @@ def running(
     make: Any,
     turn: str = "",
     step: int | None = None,
-    after: Callable[[LanguageModel, Run], None] = lambda model, run: None,
+    after: Callable[[LanguageModel, Run], Iterator[dict[str, Any]]] = lambda model, run: iter(()),
     before: Callable[[LanguageModel], Iterator[dict[str, Any]]] = lambda model: iter(()),
 ) -> Iterator[str]:
     """Load the model where needed, start the run that `make` prepares, and show it step by step.
 
     The viewer follows the newest step, or stays at `step`. Once `turn` is halted the run ends within one step.
-    `before`: what else is made ready, telling how far it is; `after`: what is made of a run that reached its end.
+    `before`: what else is made ready; `after`: what is made of a run that reached its end; both tell how far they are.
     """
     try:
         with lab.turns.running(turn):
@@ -197,7 +197,11 @@ def _values(
             if lab.turns.halted(turn):
                 break
         else:
-            after(loaded, run)
+            with closing(after(loaded, run)) as made:
+                for value in made:
+                    if lab.turns.halted(turn):
+                        break
+                    yield value
     yield {**view.shown(lab, text, run, step=step), "message": "", "done": True}
 
 

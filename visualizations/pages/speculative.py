@@ -13,7 +13,7 @@ from visualizations.components.headline import Headline
 from visualizations.components.viewer import Panel, Viewer
 from visualizations.lab import Lab
 from visualizations.models import Choice
-from visualizations.pages import controls, speculative_quiz, speculative_view, view
+from visualizations.pages import controls, measuring, speculative_quiz, speculative_view, view
 from visualizations.pages.sampling import running
 from visualizations.runs import Run
 from visualizations.text import Text
@@ -35,11 +35,14 @@ KNOBS = (
     controls.Knob("top_k", 0, 200, 1, 0),
     controls.Knob("top_p", 0, 1, 0.01, 1, 0.9),
 )
+MEASURED: tuple[Any, ...] = ()
+"""Modules of a panel each, in order, with a button that measures: NAME, PANEL, shown, job, sources."""
 PANELS = (
     Panel("rounds", span=7),
     Panel("verdict", span=5),
     Panel("written", span=7),
     Panel("progress", span=5),
+    *(part.PANEL for part in MEASURED),
     Panel("road", code=False),
 )
 
@@ -73,6 +76,8 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
     opened = controls.wire_opened(lab, page, asked, lambda run: restored(lab, text, run))
     controls.wire_hint(page, asked, opened)
     gr.on([run.click, prompt.submit], _runner(lab, text), [*asked, turn], viewer, **controls.TURN)
+    measure = measuring.measurer(lab, text, {part.NAME: part.job for part in MEASURED})
+    viewer.measure(measure, None, viewer, **controls.QUEUED, trigger_mode="multiple")
     quiet: dict[str, Any] = {"queue": False, "show_progress": "hidden"}
     model.input(_choose(lab, text), model, [prompt, drafter], **quiet).then(_needs_layers, drafter, layers, **quiet)
     drafter.input(_needs_layers, drafter, layers, **quiet)
@@ -199,7 +204,7 @@ def _server(lab: Lab, text: Text) -> list[Any]:
     """The functions the browser calls without the queue."""
 
     def render(request: str) -> dict[str, Any]:
-        return speculative_view.render(lab, text, request)
+        return speculative_view.render(lab, text, request, MEASURED)
 
     return view.server(lab, text, render, sources, lambda run: speculative_quiz.cards(lab, run, LESSON))
 
@@ -213,6 +218,7 @@ def sources(panel: str, step: Any) -> list[Any]:
         "verdict": [_rule_class(step), verification.residual],
         "written": [counts.counts],
         "progress": [counts.counts, counts.Counts],
+        **{part.NAME: part.sources() for part in MEASURED},
     }
     return table.get(panel, [])
 

@@ -21,19 +21,20 @@ BEFORE_SHOWN = 160
 NAMES = ("rounds", "verdict", "written", "progress", "road")
 
 
-def render(lab: Lab, text: Text, request: str) -> dict[str, Any]:
-    """The panels after one round."""
+def render(lab: Lab, text: Text, request: str, measured: Sequence[Any] = ()) -> dict[str, Any]:
+    """The panels after one round; `measured`: the modules of those that have numbers of their own."""
     ask = view.read_ask(request)
     run = lab.runs.get(ask.run)
     if run.header.method != "speculate":
         raise UserError("run_elsewhere")
     steps = run.rounds()
-    road = speculative_road.panel(text)
+    more = {part.NAME: part.shown(lab, ask, text, run) for part in measured if steps}
+    more["road"] = speculative_road.panel(text)
     if not steps:
-        return {"panels": {**dict.fromkeys(NAMES), "road": road}, "count": 0, "counters": []}
+        return {"panels": {**dict.fromkeys(NAMES), **more}, "count": 0, "counters": []}
     at = min(ask.step, len(steps) - 1)
     return {
-        "panels": {**_panels(ask, text, run, steps, at), "road": road},
+        "panels": {**_panels(ask, text, run, steps, at), **more},
         "count": len(steps),
         "where": text("spec.moment", round=at + 1, count=len(steps)),
         "counters": counters(text, counts(steps[: at + 1])),

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing
 from functools import lru_cache
 from typing import Any
 
-import gradio as gr
-
 from decoding import codec
+from decoding.models.protocol import LanguageModel
 from decoding.values import ForwardTimes
 from visualizations.components.viewer import Panel
 from visualizations.figures import step_cost
 from visualizations.lab import LESSONS, Lab
 from visualizations.pages import view
+from visualizations.pages.measuring import Told
 from visualizations.pages.view import Ask
 from visualizations.runs import Run
 from visualizations.text import Text
@@ -45,37 +45,14 @@ def _where(times: ForwardTimes, text: Text, key: str) -> str:
     return text(key, machine=times.machine, cores=times.cores, **how)
 
 
-def measurer(lab: Lab, text: Text) -> Any:
-    """The button: time the passes of the model that made the run on the screen."""
-
-    def measure(event: gr.EventData) -> Iterator[str]:
-        turn = str(event.turn)
-        try:
-            with lab.turns.running(turn):
-                for value in _values(lab, text, event.run, turn):
-                    yield view.dumps({**value, "turn": turn})
-        except Exception as error:
-            yield view.trouble(text, error, turn=turn)
-
-    return measure
-
-
-def _values(lab: Lab, text: Text, run: str, turn: str) -> Iterator[dict[str, Any]]:
-    """What the viewer is told meanwhile; nothing more is measured once the turn is halted."""
+def job(lab: Lab, text: Text, run: Run, model: LanguageModel) -> Generator[Told, None, None]:
+    """Time the passes of the model that made the run on the screen."""
     from decoding.models.timing import TOKENS
 
-    name, words = lab.name_of(lab.runs.get(run)), text("cost.measuring", last=TOKENS[-1])
-    for news in lab.load(name):
-        if lab.turns.halted(turn):
-            break
-        yield view.loading(text, name, news)
-    if not lab.turns.halted(turn):
-        with closing(lab.measure(name)) as measured:
-            for done in measured:
-                if lab.turns.halted(turn):
-                    break
-                yield {"progress": {"text": words, "fraction": done}, "running": True}
-    yield {"message": "", "running": False, "details": {}}  # details: what is measured is to be painted
+    words = text("cost.measuring", last=TOKENS[-1])
+    with closing(lab.measure(lab.name_of(run))) as measured:
+        for done in measured:
+            yield words, done
 
 
 def sources() -> list[Any]:
