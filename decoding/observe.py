@@ -84,7 +84,10 @@ class Law:
 
     def probs(self, ids: Tensor | None = None) -> Tensor:
         """Probabilities (float64) of `ids`, or of the whole vocabulary."""
-        return self.share(self.at(torch.arange(self.size) if ids is None else ids))
+        if ids is not None:
+            return self.share(self.at(ids))
+        own = self.share(self.logits)
+        return own if self.kept is None else own.new_zeros(self.size).index_copy_(0, self.kept, own)
 
     def share(self, logits: Tensor) -> Tensor:
         """Probabilities (float64) of tokens with these logits."""
@@ -131,14 +134,22 @@ def processed(before: Law, processor: Processor, history: Tensor, position: int 
     return replace(after, notes=tuple(processor.notes(before.logits, logits)))
 
 
-def law_after(logits: Tensor, processors: Iterable[Processor], history: Tensor, position: int = 0) -> Law:
+def law_after(
+    logits: Tensor,
+    processors: Iterable[Processor],
+    history: Tensor,
+    position: int = 0,
+    said: Tensor | None = None,
+    size: int | None = None,
+) -> Law:
     """The law of these logits (V,) after all processors: the last of those that `processed` would give one by one.
 
-    What only a record of those between needs is left out. Raises UserError as `law` does.
+    `said`: the ids (ascending) that they are of, where not of all `size` tokens. What only a record of those between
+    needs is left out. Raises UserError as `law` does.
     """
-    size = logits.numel()
-    logits, kept, _ = _alive(logits, None, position)
-    between = Law(logits, kept, size, math.nan, math.nan, math.nan)
+    whole = logits.numel() if size is None else size
+    logits, kept, _ = _alive(logits, said, position)
+    between = Law(logits, kept, whole, math.nan, math.nan, math.nan)
     for processor in processors:
         changed = processor(between.logits, between.places(history))
         logits, kept, _ = _alive(changed, between.kept, position)

@@ -125,6 +125,22 @@ def test_a_law_without_a_record_is_the_last_of_those_recorded(
 
 
 @many
+@given(logit_vectors(), settings_of(), st.lists(st.integers(0, 59), max_size=12), st.integers(1, 9))
+def test_the_law_of_a_model_that_says_few_tokens_is_that_of_their_logits_spread_out(
+    logits: Tensor, asked: SampleSettings, ids: list[int], gap: int
+) -> None:
+    """Bit for bit: the tokens that it cannot say are as if they had minus infinity."""
+    said = torch.arange(len(logits)) * gap + gap // 2
+    size = len(logits) * gap + 3
+    output = Output(logits[None, None], None, said, size)
+    history = torch.tensor([id % size for id in ids], dtype=torch.long)
+    few = observe.law_after(logits, asked.processors, history, 0, said, size)
+    whole = observe.law_after(output.logits[0, 0], asked.processors, history)
+    assert torch.equal(few.logits, whole.logits) and torch.equal(few.probs(), whole.probs())
+    assert (few.size, few.total, few.entropy) == (whole.size, whole.total, whole.entropy)
+
+
+@many
 @given(logit_vectors(), settings_of())
 def test_the_likeliest_are_listed_lowest_id_first_on_ties(logits: Tensor, asked: SampleSettings) -> None:
     laws = process(logits, torch.tensor([0]), asked)

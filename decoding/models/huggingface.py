@@ -120,7 +120,8 @@ class HuggingFaceModel(TextModel):
         with torch.inference_mode():
             result = self._model(tokens.to(device), **arguments)
             hidden = torch.stack([result.hidden_states[layer] for layer in hidden_layers]) if hidden_layers else None
-            return Output(self.spread(result.logits[:, -logits_to_keep:].float()), hidden)
+            logits = result.logits[:, -logits_to_keep:].float()
+            return Output(logits, hidden, self.said, self.info.vocab_size)
 
 
 def load(

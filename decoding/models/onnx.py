@@ -181,13 +181,13 @@ class OnnxModel(TextModel):
             asked = max(0, last - max(first, new - keep))
             parts.append(self._read(cache, *part, here, seen, asked, layers))
             cache.appended(last - first)
-        logits = self.spread(_join([part.logits for part in parts], 1))
+        logits, of = _join([part.own for part in parts], 1), (self.said, self.info.vocab_size)
         if not layers:
-            return Output(logits)
+            return Output(logits, None, *of)
         hidden = _join([part.hidden for part in parts], 2)
         if layers != asked_layers:
             hidden = hidden[[layers.index(layer) for layer in asked_layers]]
-        return Output(logits, hidden)
+        return Output(logits, hidden, *of)
 
     def _cuts(self, new: int, alone: bool) -> list[int]:
         """Where to cut the new tokens into passes. `alone`: the first by itself, in a runtime that needs that.
@@ -230,7 +230,7 @@ class OnnxModel(TextModel):
             bias = mask if len(mask) == 1 else mask[one]
             outputs.append(self._run(binding, tokens[one], positions[one], bias, asked, names))
         hidden = torch.cat([output.hidden for output in outputs if output.hidden is not None], 1) if names else None
-        return Output(torch.cat([output.logits for output in outputs]), hidden)
+        return Output(torch.cat([output.own for output in outputs]), hidden)
 
     def _run(
         self, binding: Any, tokens: Tensor, positions: Tensor, bias: Tensor, asked: int, hidden_names: Sequence[str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -19,13 +20,25 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One forward: `logits` (B, T', V), T' the positions asked for; `hidden` (L, B, T, H) where asked.
+    """One forward: `own` logits (B, T', V'), T' the positions asked for; `hidden` (L, B, T, H) where asked.
 
-    Logits are float32 whatever the model computes in; a toy's are float64.
+    V' is all of the vocabulary, of `size` V, but for a model that can say some tokens only: `said` (V',), their ids,
+    ascending. Logits are float32 whatever the model computes in; a toy's are float64.
     """
 
-    logits: Tensor
+    own: Tensor
     hidden: Tensor | None = None
+    said: Tensor | None = None
+    size: int = 0
+
+    @property
+    def logits(self) -> Tensor:
+        """Logits (B, T', V) of all tokens: minus infinity for those that the model cannot say."""
+        if self.said is None:
+            return self.own
+        whole = self.own.new_full((*self.own.shape[:-1], self.size), -math.inf)
+        whole[..., self.said] = self.own
+        return whole
 
 
 class KVCache(Protocol):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -71,14 +70,6 @@ class TextModel:
     def tokenization(self, text: str, template: Template = "raw") -> Tokenization:
         """Tokens, words and byte-pair merges of a prompt."""
         return self._tokenizer.tokenization(text, template)
-
-    def spread(self, logits: Tensor) -> Tensor:
-        """Logits (..., V) of those of the tokens `said` (..., V'): minus infinity for all others."""
-        if self.said is None:
-            return logits
-        whole = logits.new_full((*logits.shape[:-1], self._info.vocab_size), -math.inf)
-        whole[..., self.said] = logits
-        return whole
 
 
 def context_length(config: Any) -> int:

@@ -101,12 +101,14 @@ class ModelDrafter:
         cache = self._cache = self._model.new_cache() if self._cache is None else self._cache
         unread = self._unread(history)
         assert len(unread) > 0, "the draft's cache was not cut back"
-        logits = self._model.forward(unread[None], cache, logits_to_keep=1).logits[0, -1]
+        output = self._model.forward(unread[None], cache, logits_to_keep=1)
         self.forwards += 1
         assert cache.length == len(history), f"the draft has read {cache.length} of {len(history)} tokens"
         del cache
+        size = self._model.info.vocab_size
         try:
-            return observe.law_after(plain(logits), self._settings.processors, history, position)
+            said = None if output.said is None else output.said.cpu()
+            return observe.law_after(plain(output.own[0, -1]), self._settings.processors, history, position, said, size)
         except UserError as error:
             raise UserError("broken_draft", model=self.info.name, **error.values) from None
 

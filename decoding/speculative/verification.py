@@ -137,8 +137,8 @@ class Typical(Verifier):
 
 def residual(target: Law, draft: Law) -> Law:
     """norm(max(0, p - q)); p itself where rounding leaves nothing of it."""
-    ids = target.ids(torch.arange(target.kept_count))
-    left = (target.share(target.logits) - draft.probs(ids)).clamp(min=0)
+    drafted = draft.probs() if target.kept is None else draft.probs(target.kept)
+    left = (target.share(target.logits) - drafted).clamp(min=0)
     return observe.law(left.log(), before=target) if bool(left.any()) else target
 
 
