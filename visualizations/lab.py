@@ -6,7 +6,7 @@ import logging
 import queue
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -99,14 +99,19 @@ class Lab:
 
     def measure(self, name: str) -> Iterator[float]:
         """Time the forwards of a loaded model into `times`, yielding the fraction done; closing this ends it."""
+        self.times[name] = yield from self.timing(self.models.get(name))
+
+    def timing(self, model: LanguageModel) -> Generator[float, None, ForwardTimes]:
+        """Time the forwards of a model, yielding the fraction done; closing this ends it."""
         from decoding.models.timing import Weighed, forward_times
 
-        model = cast("Weighed", self.models.get(name))
+        found: list[ForwardTimes] = []
 
         def work(tell: Callable[[float], None]) -> None:
-            self.times[name] = forward_times(model, tell, fresh=True)
+            found.append(forward_times(cast("Weighed", model), tell, fresh=True))
 
         yield from _told(work, 0.0, ends=True)
+        return found[0]
 
     def run(self, model: LanguageModel, run: Run, settings: Settings) -> Iterator[None]:
         """Continue `run` to its end, yielding after each step it got; closing this stops the model."""
