@@ -27,8 +27,9 @@ function listing(card, { lines, lit }) {
 
 // A panel of this kind needs no Plotly; true where the panel is one.
 function board(card, panel) {
-  const [figure, place, button] = ["figure", "board", "measure"].map((name) => card.querySelector(".lab-" + name));
+  const [figure, place, button, tune] = ["figure", "board", "measure", "sliders"].map((name) => card.querySelector(".lab-" + name));
   if (button) button.hidden = Boolean(panel.idle); // there is nothing to measure
+  if (tune) tune.hidden = Boolean(panel.idle || panel.bare); // nor anything that it could change
   figure.hidden = !panel.figure;
   if (panel.figure) return false;
   if (panel.table) table(card, panel.table);

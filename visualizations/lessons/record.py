@@ -17,7 +17,7 @@ from decoding.sampling import logits_after
 from decoding.settings import TOP_LIMIT
 from decoding.trace import Trace
 from visualizations.lab import Lab
-from visualizations.pages import beam, controls, effects, next_token, sampling, speculative
+from visualizations.pages import beam, controls, effects, next_token, sampling, speculative, speculative_lossless
 from visualizations.runs import Runs
 
 HERE = Path(__file__).parent
@@ -38,6 +38,7 @@ def main() -> None:
     numpy.save(HERE / effects.LESSON / "logits.npy", logits.numpy())
     record_search()
     record_rounds(model)
+    record_lossless()
     record_times()
 
 
@@ -65,6 +66,15 @@ def record_rounds(model: LanguageModel) -> None:
     """Rounds of speculative decoding."""
     settings, seed = speculative.read_settings(speculative.first_values())
     _record(model, speculative.LESSON, speculative.PROMPTS[speculative.FIRST_MODEL], settings, seed)
+
+
+def record_lossless() -> None:
+    """Which rules keep the target's law, on the first token of the recorded rounds."""
+    lab = Lab()
+    run = lab.lesson(speculative.LESSON)
+    found = tuple(speculative_lossless.tested(lab, run, lab.model_of(run)))
+    (HERE / speculative.LESSON / "lossless.json").write_text(codec.dumps(found) + "\n", encoding="utf-8")
+    print(f"lossless.json: {[(law.rule, law.measured) for law in found[-1].rules]}")
 
 
 def _record(model: LanguageModel, slug: str, prompt: str, settings: api.Settings, seed: int = 0) -> Trace:

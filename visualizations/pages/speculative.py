@@ -13,7 +13,7 @@ from visualizations.components.headline import Headline
 from visualizations.components.viewer import Panel, Viewer
 from visualizations.lab import Lab
 from visualizations.models import Choice
-from visualizations.pages import controls, measuring, speculative_quiz, speculative_view, view
+from visualizations.pages import controls, measuring, speculative_lossless, speculative_quiz, speculative_view, view
 from visualizations.pages.sampling import running
 from visualizations.runs import Run
 from visualizations.text import Text
@@ -35,7 +35,7 @@ KNOBS = (
     controls.Knob("top_k", 0, 200, 1, 0),
     controls.Knob("top_p", 0, 1, 0.01, 1, 0.9),
 )
-MEASURED: tuple[Any, ...] = ()
+MEASURED: tuple[Any, ...] = (speculative_lossless,)
 """Modules of a panel each, in order, with a button that measures: NAME, PANEL, shown, job, sources."""
 PANELS = (
     Panel("rounds", span=7),
@@ -68,6 +68,7 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
                 text=text,
                 panels=PANELS,
                 parts=("counters", "player", "quiz"),
+                controls=(speculative_lossless.control(text),),
                 address="reopen",
                 server_functions=_server(lab, text),
                 elem_id="viewer",

@@ -12,6 +12,7 @@ from visualizations.text.beam_page import BEAM_PAGE
 from visualizations.text.errors import ERRORS
 from visualizations.text.figures import FIGURES
 from visualizations.text.lab import LAB
+from visualizations.text.lossless import LOSSLESS
 from visualizations.text.pages import PAGES
 from visualizations.text.quiz import QUIZ
 from visualizations.text.speculative import SPECULATIVE
@@ -25,6 +26,7 @@ STRINGS: dict[str, tuple[str, str]] = {
     **BEAM_PAGE,
     **FIGURES,
     **LAB,
+    **LOSSLESS,
     **PAGES,
     **QUIZ,
     **SPECULATIVE,

@@ -1,0 +1,92 @@
+"""Words of the panel that tests which rules keep the target's law, and of two corrections: key -> (en, zh)."""
+
+from __future__ import annotations
+
+LOSSLESS: dict[str, tuple[str, str]] = {
+    "lossless.title": ("Is it lossless?", "它无损吗？"),
+    "lossless.button": ("Draw and compare", "抽样比较"),
+    "lossless.draws": ("Draws", "抽取次数"),
+    "lossless.drawing": (
+        "Drawing the first token {draws} times by each rule …",
+        "正在用每条规则把第一个词元抽 {draws} 次……",
+    ),
+    "lossless.invite": (
+        "Press the button: each rule then writes the first token of this run {draws} times, from the same target law p and "
+        "draft law q, and the shares are compared with p. A lossless rule differs from p by chance only.",
+        "按下面的按钮：每条规则都会用同样的目标分布 p 和草稿分布 q，把这次运行的第一个词元写 {draws} 次，再把各词元的比例和 p 比较。"
+        "无损的规则与 p 只差在偶然。",
+    ),
+    "lossless.nothing": (
+        "In the first round of this run nothing was drafted, so no rule had anything to judge: the target wrote the token "
+        "itself. Choose another drafter.",
+        "这次运行的第一轮没有草稿，规则没有东西可判：词元是目标模型自己写的。换一个打草稿的试试。",
+    ),
+    "lossless.one": (
+        "After temperature and filters only {token} is left for the first token, with probability 1. Every rule writes it, "
+        "the lossy ones too, since none accepts a token of p = 0. A law of several tokens is needed to tell the rules apart.",
+        "经过温度和过滤，第一个词元只剩{token}，概率是 1。每条规则都写它，有损的也一样，因为没有规则会接受 p = 0 的词元。"
+        "要分出规则的差别，分布里得有几个词元。",
+    ),
+    "lossless.greedy": ("At temperature 0 that is so at every token.", "温度为 0 时，每个词元都是这样。"),
+    # The finding
+    "lossless.finding": (
+        "Lossless rules stay in the noise; {rule} is {distance} away from the target’s law",
+        "无损的规则只在噪声范围内；{rule}与目标分布相差 {distance}",
+    ),
+    "lossless.finding_exact": (
+        "Lossless rules keep the target’s law; {rule} is {distance} away from it",
+        "无损的规则保持目标分布；{rule}与它相差 {distance}",
+    ),
+    "lossless.all_within": (
+        "With {draws} draws no rule can be told from the target",
+        "只抽 {draws} 次，看不出哪条规则偏离目标分布",
+    ),
+    "lossless.all_exact": (
+        "On these two laws every rule keeps the target’s law",
+        "在这两个分布上，每条规则都保持目标分布",
+    ),
+    "lossless.what": (
+        "The first token, written {draws} times by each rule. Its distance from the target’s law is the total variation: "
+        "half the sum of all differences between the shares and p; 0 means the same, 1 nothing in common.",
+        "每条规则都把第一个词元写 {draws} 次。与目标分布的距离用总变差：各词元的比例与 p 之差，取绝对值求和再减半；0 是完全相同，1 是毫无共同。",
+    ),
+    "lossless.noise": (
+        "Fair draws too are a little off by chance (shaded): {expected} on average (dashed), more than {high} in fewer than "
+        "1 of {odds} tests.",
+        "公平抽样也会偶然偏一点（阴影）：平均 {expected}（虚线），超过 {high} 的机会不到 {odds} 次里的 1 次。",
+    ),
+    "lossless.excess": (
+        "{rule} writes {token} {emitted} of the time instead of {target}.",
+        "{rule}写出{token}的概率是 {emitted}，而不是 {target}。",
+    ),
+    "lossless.left": (
+        "Here {rules} left the band by chance, as fair draws do in fewer than 1 of {odds} tests; its exact distance is 0.",
+        "这次{rules}偶然出了阴影，公平抽样也有不到 {odds} 分之一的机会如此；它的精确距离是 0。",
+    ),
+    # The picture
+    "lossless.rule_plain": ("plain sampling", "普通采样"),
+    "lossless.rule_lossless": ("min(1, p/q), lossless", "min(1, p/q)，无损"),
+    "lossless.rule_exact": ("exact match, lossless", "完全一致，无损"),
+    "lossless.rule_top_k": ("Top-K, lossy", "Top-K，有损"),
+    "lossless.rule_typical": ("typical, lossy", "典型接受，有损"),
+    "lossless.name_plain": ("plain sampling", "普通采样"),
+    "lossless.name_lossless": ("the rule min(1, p/q)", "规则 min(1, p/q)"),
+    "lossless.name_exact": ("exact match", "完全一致"),
+    "lossless.name_top_k": ("Top-K", "Top-K 规则"),
+    "lossless.name_typical": ("typical acceptance", "典型接受"),
+    "lossless.band": (
+        "shaded: what fair draws give by chance, up to {high}",
+        "阴影：公平抽样的偶然偏差，不超过 {high}",
+    ),
+    "lossless.band_short": ("by chance: up to {high}", "偶然偏差：不超过 {high}"),
+    "lossless.key_measured": ("measured", "实测"),
+    "lossless.key_exact": ("exact", "精确"),
+    "lossless.accepted": ("drafts accepted", "草稿接受率"),
+    "lossless.axis": (
+        "total variation from the target’s law (the scale is stretched near 0)",
+        "与目标分布的总变差（刻度在 0 附近放大）",
+    ),
+    "lossless.axis_short": ("total variation (stretched near 0)", "总变差（0 附近放大）"),
+    "lossless.hover": ("measured {measured}, exact {exact}", "实测 {measured}，精确 {exact}"),
+    "lossless.hover_accepted": ("accepts {share} of the drafts", "接受 {share} 的草稿"),
+}
