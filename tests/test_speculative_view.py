@@ -33,7 +33,7 @@ def lab() -> Iterator[Lab]:
 def reply(lab: Lab, run: Run, step: int, lang: Any = "en", **details: Any) -> dict[str, Any]:
     widths = {panel.name: 400 for panel in speculative.PANELS}
     asked = {"run": run.id, "step": step, "widths": widths, "details": details}
-    return speculative_view.render(lab, Text(lang), json.dumps(asked))
+    return speculative_view.render(lab, Text(lang), json.dumps(asked), speculative.MEASURED)
 
 
 def boxes(**changed: Any) -> list[Any]:

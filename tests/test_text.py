@@ -23,6 +23,7 @@ COMPUTED: tuple[str, ...] = (
     *("beam.search_*", "beam.show_*", "beam.contest_*", "beam.early_*", "beam.column_*", "beam.about_*"),
     *("corrections.verdict_*", "spec.drafter_*", "spec.verifier_*", "spec.fate.*", "spec.writer.*"),
     *("spec.named_*", "road.lane.*", "road.*"),
+    *("race.part.*", "race.hover_*"),
     *("lossless.rule_*", "lossless.name_*", "lossless.key_*"),
 )
 """Keys put together while the code runs: text(f"note.{code}") is declared as "note.*"."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from decoding.speculative.values import Judged
+from decoding.speculative.values import Judged, Race
 from decoding.trace import MAX_GAMMA, SpeculativeStep
 from decoding.values import ForwardTimes
 
@@ -66,6 +66,29 @@ def by_place(steps: Sequence[SpeculativeStep]) -> tuple[Judged, ...]:
     deepest = max((depth for depth, _ in verdicts), default=0)
     found = [[accepted for depth, accepted in verdicts if depth == place] for place in range(1, deepest + 1)]
     return tuple(Judged(len(each), sum(each)) for each in found)
+
+
+def round_tokens(race: Race) -> float:
+    """1 + s (E - 1): E, the expected tokens of a round that drafts, from the acceptance by position in this race.
+
+    s: the share of rounds that drafted anything, near 1 but for n-grams.
+    """
+    if not race.places:
+        return 1.0
+    shares = [place.accepted / place.judged for place in race.places]
+    drafting = race.places[0].judged / race.counts.target_passes
+    return 1 + drafting * (expected_tokens(shares, race.gamma) - 1)
+
+
+def round_cost(race: Race) -> float:
+    """d c + v: d passes of the draft a round, gamma in a full one, and a check v, in plain passes of this race."""
+    drafts = race.counts.draft_passes / race.counts.target_passes
+    return drafts * (race.draft_cost or 0.0) + race.check_cost
+
+
+def predicted(race: Race) -> float:
+    """(1 + s (E - 1)) / (d c + v): the speed-up that the passes of a race allow; all that is no pass costs nothing."""
+    return round_tokens(race) / round_cost(race)
 
 
 def _chances(alpha: Acceptance, gamma: int) -> Iterator[float]:

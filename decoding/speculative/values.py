@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Literal
 
@@ -38,6 +39,16 @@ class Clocked:
     def per_token(self) -> float:
         """Seconds per new token."""
         return self.total / self.written[-1]
+
+    @property
+    def durations(self) -> tuple[float, ...]:
+        """Seconds of each step."""
+        return tuple(end - start for start, end in zip((0.0, *self.seconds), self.seconds, strict=False))
+
+    def written_by(self, seconds: float) -> int:
+        """Tokens written so many seconds after the start."""
+        steps = bisect_right(self.seconds, seconds)
+        return self.written[steps - 1] if steps else 0
 
 
 @dataclass(frozen=True, slots=True)

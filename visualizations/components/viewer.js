@@ -149,7 +149,9 @@ function play() {
   const tick = (index) => {
     select(index, true);
     if (index >= state.count - 1) return void (state.playing = setTimeout(stopPlaying, 600));
-    state.playing = setTimeout(() => tick(index + 1), 900);
+    const wait = state.pace?.[index + 1] ?? 900; // ms until the next moment, where Python told how long each took
+    root.dataset.wait = wait;
+    state.playing = setTimeout(() => tick(index + 1), wait);
   };
   tick(from);
 }
@@ -247,6 +249,7 @@ function details(reply) {
     state.toEnd = false;
   }
   if (reply.where) where((state.named = reply.where));
+  state.pace = reply.pace;
   for (const [name, most] of Object.entries(reply.limits || {})) limit(name, most);
   if (reply.chips) chips(reply.chips);
   if (reply.counters) counters(reply.counters);

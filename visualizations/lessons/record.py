@@ -17,8 +17,18 @@ from decoding.sampling import logits_after
 from decoding.settings import TOP_LIMIT
 from decoding.trace import Trace
 from visualizations.lab import Lab
-from visualizations.pages import beam, controls, effects, next_token, sampling, speculative, speculative_lossless
+from visualizations.pages import (
+    beam,
+    controls,
+    effects,
+    next_token,
+    sampling,
+    speculative,
+    speculative_lossless,
+    speculative_race,
+)
 from visualizations.runs import Runs
+from visualizations.text import Text
 
 HERE = Path(__file__).parent
 
@@ -38,6 +48,7 @@ def main() -> None:
     numpy.save(HERE / effects.LESSON / "logits.npy", logits.numpy())
     record_search()
     record_rounds(model)
+    record_race()
     record_lossless()
     record_times()
 
@@ -68,6 +79,11 @@ def record_rounds(model: LanguageModel) -> None:
     _record(model, speculative.LESSON, speculative.PROMPTS[speculative.FIRST_MODEL], settings, seed)
 
 
+def record_race() -> None:
+    """The lesson's rounds against plain decoding, by the clock: on an idle machine."""
+    _record_panel(speculative_race)
+
+
 def record_lossless() -> None:
     """Which rules keep the target's law, on the first token of the recorded rounds."""
     lab = Lab()
@@ -75,6 +91,18 @@ def record_lossless() -> None:
     found = tuple(speculative_lossless.tested(lab, run, lab.model_of(run)))
     (HERE / speculative.LESSON / "lossless.json").write_text(codec.dumps(found) + "\n", encoding="utf-8")
     print(f"lossless.json: {[(law.rule, law.measured) for law in found[-1].rules]}")
+
+
+def _record_panel(part: Any) -> None:
+    """What the button of a panel measures for the recorded rounds, on ONNX Runtime in float32."""
+    lab, text = Lab(), Text("en")
+    model = api.load(engine="onnx", device="cpu", precision="float32")
+    run = lab.lesson(speculative.LESSON)
+    for words, done in part.job(lab, text, run, model):
+        print(f"\r{words} {100 * (done or 0):.0f} %", end="", flush=True)
+    path = HERE / speculative.LESSON / f"{part.NAME}.json"
+    path.write_text(codec.dumps(run.measured[part.NAME]) + "\n", encoding="utf-8")
+    print(f"\n{path.name}")
 
 
 def _record(model: LanguageModel, slug: str, prompt: str, settings: api.Settings, seed: int = 0) -> Trace:

@@ -13,7 +13,15 @@ from visualizations.components.headline import Headline
 from visualizations.components.viewer import Panel, Viewer
 from visualizations.lab import Lab
 from visualizations.models import Choice
-from visualizations.pages import controls, measuring, speculative_lossless, speculative_quiz, speculative_view, view
+from visualizations.pages import (
+    controls,
+    measuring,
+    speculative_lossless,
+    speculative_quiz,
+    speculative_race,
+    speculative_view,
+    view,
+)
 from visualizations.pages.sampling import running
 from visualizations.runs import Run
 from visualizations.text import Text
@@ -35,7 +43,10 @@ KNOBS = (
     controls.Knob("top_k", 0, 200, 1, 0),
     controls.Knob("top_p", 0, 1, 0.01, 1, 0.9),
 )
-MEASURED: tuple[Any, ...] = (speculative_lossless,)
+MEASURED: tuple[Any, ...] = (
+    speculative_race,
+    speculative_lossless,
+)
 """Modules of a panel each, in order, with a button that measures: NAME, PANEL, shown, job, sources."""
 PANELS = (
     Panel("rounds", span=7),
@@ -164,7 +175,10 @@ def _runner(lab: Lab, text: Text) -> Any:
             header = api.prepare(loaded, prompt, settings, seed, template, draft=lab.draft_of(loaded, settings))
             return lab.runs.new(header), settings
 
-        yield from running(lab, text, model, make, turn, before=ready)
+        def race(loaded: LanguageModel, run: Run) -> Iterator[dict[str, Any]]:
+            return measuring.told(speculative_race.once(lab, text, run, loaded), lambda: lab.turns.halted(turn))
+
+        yield from running(lab, text, model, make, turn, before=ready, after=race)
 
     return start
 

@@ -11,7 +11,7 @@ from decoding.trace import SpeculativeStep
 from visualizations.figures import spec_chips, spec_progress, spec_verdict
 from visualizations.figures.style import number, running_text
 from visualizations.lab import Lab
-from visualizations.pages import speculative_road, view
+from visualizations.pages import speculative_race, speculative_road, view
 from visualizations.pages.view import Ask
 from visualizations.runs import Run
 from visualizations.text import Text
@@ -37,7 +37,11 @@ def render(lab: Lab, text: Text, request: str, measured: Sequence[Any] = ()) -> 
         "panels": {**_panels(ask, text, run, steps, at), **more},
         "count": len(steps),
         "where": text("spec.moment", round=at + 1, count=len(steps)),
-        "counters": counters(text, counts(steps[: at + 1])),
+        "counters": [
+            *counters(text, counts(steps[: at + 1])),
+            *speculative_race.counters(text, run, whole=at + 1 == len(steps)),
+        ],
+        "pace": speculative_race.pace(run),
     }
 
 

@@ -15,6 +15,7 @@ from visualizations.text.lab import LAB
 from visualizations.text.lossless import LOSSLESS
 from visualizations.text.pages import PAGES
 from visualizations.text.quiz import QUIZ
+from visualizations.text.race import RACE
 from visualizations.text.speculative import SPECULATIVE
 from visualizations.text.step_cost import STEP_COST
 
@@ -29,6 +30,7 @@ STRINGS: dict[str, tuple[str, str]] = {
     **LOSSLESS,
     **PAGES,
     **QUIZ,
+    **RACE,
     **SPECULATIVE,
     **STEP_COST,
 }

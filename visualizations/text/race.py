@@ -1,0 +1,112 @@
+"""Words of the race between plain decoding and speculation: key -> (en, zh)."""
+
+from __future__ import annotations
+
+RACE: dict[str, tuple[str, str]] = {
+    # Counters
+    "race.count_measured": ("plain decoding’s speed, by the clock", "普通解码的速度（实测）"),
+    "race.count_predicted": ("by the cost model", "代价模型的预测"),
+    "race.count_measured_whole": ("plain speed, by the clock, whole run", "普通解码的速度（实测，整次运行）"),
+    "race.count_predicted_whole": ("by the cost model, whole run", "代价模型的预测（整次运行）"),
+    "race.times": ("{ratio} ×", "{ratio} ×"),
+    # Panel
+    "race.title": ("Who is first by the clock?", "按时钟算，谁先写完？"),
+    "race.faster": (
+        "{ratio} times as fast with drafts as without, by the clock",
+        "有草稿比没有草稿快：实测是 {ratio} 倍的速度",
+    ),
+    "race.slower": (
+        "Drafts did not pay here: {ratio} times the speed of plain decoding, by the clock",
+        "这里打草稿不划算：实测只有普通解码 {ratio} 倍的速度",
+    ),
+    "race.equal": ("As fast with drafts as without, by the clock", "有没有草稿一样快（实测）"),
+    "race.button": ("Race them three times", "再比三次"),
+    "race.idle": (
+        "{model} is a table: a pass is one look-up, so there is no time worth racing for. Run a neural model to see two "
+        "clocks.",
+        "{model} 是一张表：算一遍只是查一次表，没有时间可比。运行一个神经网络模型，就能看到两只时钟赛跑。",
+    ),
+    "race.invite": (
+        "This run was not raced. Press the button: the same prompt is then written with drafts and without, each three "
+        "times, in turns.",
+        "这次运行还没有比过。按下按钮：同一个提示词会轮流用草稿和不用草稿各写三次。",
+    ),
+    "race.running_once": (
+        "Now the same text without drafts, by the clock …",
+        "现在不用草稿再写一次，看看时间……",
+    ),
+    "race.running": ("Racing {repeats} times, in turns …", "轮流比 {repeats} 次……"),
+    # Sentences
+    "race.moment": (
+        "After round {round}, at {seconds} s: {drafts} tokens with drafts, {plain} without.",
+        "第 {round} 轮之后，{seconds} 秒：有草稿写了 {drafts} 个词元，没有草稿写了 {plain} 个。",
+    ),
+    "race.first": (
+        "With drafts the last of {drafts} tokens came at {seconds} s; without, {plain} of {all} stood by then.",
+        "有草稿，第 {seconds} 秒写完全部 {drafts} 个词元；那时没有草稿的写了 {plain} 个（共 {all} 个）。",
+    ),
+    "race.last": (
+        "With drafts the last of {drafts} tokens came at {seconds} s; without, all {all} stood {ahead} s before that.",
+        "有草稿，第 {seconds} 秒写完全部 {drafts} 个词元；没有草稿的早 {ahead} 秒就写完了全部 {all} 个。",
+    ),
+    "race.predicted": (
+        "The cost model predicts {ratio} times: {tokens} tokens a round for the time of {cost} passes of plain decoding, "
+        "which are {drafts} drafts at c = {c} each and one check of {check}.",
+        "代价模型预测 {ratio} 倍：每轮 {tokens} 个词元，用时相当于普通解码的 {cost} 遍，即 {drafts} 个草稿（每个 c = {c}）"
+        "加一次 {check} 的检查。",
+    ),
+    "race.predicted_alone": (
+        "The cost model predicts {ratio} times: {tokens} tokens a round for the time of {cost} passes of plain decoding, "
+        "which is the check; no model drafts.",
+        "代价模型预测 {ratio} 倍：每轮 {tokens} 个词元，用时相当于普通解码的 {cost} 遍，全是检查；打草稿不用模型。",
+    ),
+    "race.rest": (
+        "It counts passes only, not the rest: laws, draws, verdicts, and their record for this page.",
+        "它只算前向，不算其余：分布、抽样、裁决，以及为本页留下的记录。",
+    ),
+    "race.differ": (
+        "The two wrote different texts, so what is compared is the time per token.",
+        "两边写出的文本不同，所以比的是每个词元的用时。",
+    ),
+    "race.same": ("Both wrote the same text.", "两边写出的文本相同。"),
+    "race.spread": (
+        "Raced {repeats} times: {low} to {high} times as fast; of each, the run in the middle is shown.",
+        "比了 {repeats} 次：{low} 到 {high} 倍的速度；两边各取居中的一次来画。",
+    ),
+    "race.unsure": ("They do not agree on who is faster.", "几次的胜负并不一致。"),
+    "race.once": (
+        "One race on this machine, right after the run; the button tells how much three of them differ.",
+        "运行之后在这台机器上比了一次；按下按钮，看三次之间相差多少。",
+    ),
+    "race.recorded": (
+        "Recorded beforehand, as this run was ({model}, {dtype}, engine {engine}); the button races them here.",
+        "和这次运行一样，是预先录下的（{model}，{dtype}，引擎 {engine}）；按下按钮，就在这里比。",
+    ),
+    "race.pace": (
+        "Played, each round takes as long as it did, slowed down {factor} times.",
+        "播放时，每一轮都按实际用时，放慢 {factor} 倍。",
+    ),
+    "race.pace_real": ("Played, each round takes as long as it did.", "播放时，每一轮都按实际用时。"),
+    # Picture
+    "race.plain": ("plain decoding", "普通解码"),
+    "race.drafts": ("with drafts", "有草稿"),
+    "race.now": ("at {seconds} s", "第 {seconds} 秒"),
+    "race.goes": ("where the time of one token goes", "一个词元的时间花在哪里"),
+    "race.tokens": ("{tokens} tokens", "{tokens} 个词元"),
+    "race.took": ("{tokens} tokens in {seconds} s", "{seconds} 秒 {tokens} 个词元"),
+    "race.seconds": ("{seconds} s", "{seconds} 秒"),
+    "race.per_token": ("{ms} ms a token", "每个词元 {ms} 毫秒"),
+    "race.part.target": ("target {ms}", "目标 {ms}"),
+    "race.part.draft": ("draft {ms}", "草稿 {ms}"),
+    "race.part.others": ("rest {ms}", "其余 {ms}"),
+    "race.hover": ("{tokens} tokens at {seconds} s", "第 {seconds} 秒：{tokens} 个词元"),
+    "race.hover_target": (
+        "passes of the target: {ms} ms a token, {share}",
+        "目标模型前向：每个词元 {ms} 毫秒，{share}",
+    ),
+    "race.hover_draft": (
+        "passes of the draft: {ms} ms a token, {share}",
+        "草稿模型前向：每个词元 {ms} 毫秒，{share}",
+    ),
+    "race.hover_others": ("all else: {ms} ms a token, {share}", "其余：每个词元 {ms} 毫秒，{share}"),
+}
