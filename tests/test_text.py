@@ -22,7 +22,7 @@ COMPUTED: tuple[str, ...] = (
     *("law.*", "section.*", "section.*_text", "viewer.*_link", "info.*"),
     *("beam.search_*", "beam.show_*", "beam.contest_*", "beam.early_*", "beam.column_*", "beam.about_*"),
     *("corrections.verdict_*", "spec.drafter_*", "spec.verifier_*", "spec.fate.*", "spec.writer.*"),
-    *("spec.named_*", "road.lane.*", "road.*"),
+    *("spec.named_*", "road.lane.*", "road.*", "align.name_*", "align.why_*", "align.head_*"),
     *("race.part.*", "race.hover_*"),
     *("lossless.rule_*", "lossless.name_*", "lossless.key_*"),
 )

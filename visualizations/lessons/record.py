@@ -24,8 +24,10 @@ from visualizations.pages import (
     next_token,
     sampling,
     speculative,
+    speculative_align,
     speculative_lossless,
     speculative_race,
+    speculative_sweep,
 )
 from visualizations.runs import Runs
 from visualizations.text import Text
@@ -50,6 +52,8 @@ def main() -> None:
     record_rounds(model)
     record_race()
     record_lossless()
+    record_gammas()
+    record_drafters()
     record_times()
 
 
@@ -91,6 +95,16 @@ def record_lossless() -> None:
     found = tuple(speculative_lossless.tested(lab, run, lab.model_of(run)))
     (HERE / speculative.LESSON / "lossless.json").write_text(codec.dumps(found) + "\n", encoding="utf-8")
     print(f"lossless.json: {[(law.rule, law.measured) for law in found[-1].rules]}")
+
+
+def record_gammas() -> None:
+    """The lesson's prompt with every gamma, beside what a forward takes: on an idle machine."""
+    _record_panel(speculative_sweep)
+
+
+def record_drafters() -> None:
+    """The lesson's prompt with every drafter: on an idle machine."""
+    _record_panel(speculative_align)
 
 
 def _record_panel(part: Any) -> None:

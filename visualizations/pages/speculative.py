@@ -16,9 +16,11 @@ from visualizations.models import Choice
 from visualizations.pages import (
     controls,
     measuring,
+    speculative_align,
     speculative_lossless,
     speculative_quiz,
     speculative_race,
+    speculative_sweep,
     speculative_view,
     view,
 )
@@ -46,6 +48,8 @@ KNOBS = (
 MEASURED: tuple[Any, ...] = (
     speculative_race,
     speculative_lossless,
+    speculative_sweep,
+    speculative_align,
 )
 """Modules of a panel each, in order, with a button that measures: NAME, PANEL, shown, job, sources."""
 PANELS = (

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from decoding.errors import MESSAGES, UserError
+from visualizations.text.align import ALIGN
 from visualizations.text.beam import BEAM
 from visualizations.text.beam_page import BEAM_PAGE
 from visualizations.text.errors import ERRORS
@@ -18,11 +19,13 @@ from visualizations.text.quiz import QUIZ
 from visualizations.text.race import RACE
 from visualizations.text.speculative import SPECULATIVE
 from visualizations.text.step_cost import STEP_COST
+from visualizations.text.sweep import SWEEP
 
 Lang = Literal["en", "zh"]
 LANGS: tuple[Lang, ...] = ("en", "zh")
 
 STRINGS: dict[str, tuple[str, str]] = {
+    **ALIGN,
     **BEAM,
     **BEAM_PAGE,
     **FIGURES,
@@ -33,6 +36,7 @@ STRINGS: dict[str, tuple[str, str]] = {
     **RACE,
     **SPECULATIVE,
     **STEP_COST,
+    **SWEEP,
 }
 CONTROLS = {
     "max_new_tokens": "controls.new_tokens",
