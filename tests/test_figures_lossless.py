@@ -15,6 +15,7 @@ import pytest
 from decoding.speculative.values import EmittedLaw, Excess, LawTest
 from decoding.trace import Token
 from visualizations.figures import spec_lossless
+from visualizations.figures.spec_lossless_words import lossless_caption
 from visualizations.figures.style import View, text_px
 from visualizations.pages import speculative_lossless
 from visualizations.text import LANGS, Text
@@ -133,7 +134,7 @@ def test_one_scale_for_all_amounts_so_that_the_band_narrows() -> None:
 
 
 def caption(test: LawTest, lang: Any = "en") -> tuple[str, str]:
-    found = spec_lossless.spec_lossless_caption(test, View(Text(lang)))
+    found = lossless_caption(test, View(Text(lang)))
     return found["title"].replace("\u00a0", " "), found["text"].replace("\u00a0", " ")
 
 

@@ -24,7 +24,7 @@ COMPUTED: tuple[str, ...] = (
     *("corrections.verdict_*", "spec.drafter_*", "spec.verifier_*", "spec.fate.*", "spec.writer.*"),
     *("spec.named_*", "road.lane.*", "road.*", "align.name_*", "align.why_*", "align.head_*"),
     *("race.part.*", "race.hover_*"),
-    *("lossless.rule_*", "lossless.name_*", "lossless.key_*"),
+    *("lossless.rule_*", "lossless.name_*", "lossless.key_*", "lossless.bar_*"),
 )
 """Keys put together while the code runs: text(f"note.{code}") is declared as "note.*"."""
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from decoding.speculative.values import EmittedLaw, LawTest
 from visualizations.figures import base
+from visualizations.figures.spec_lossless_words import named, told
 from visualizations.figures.spec_sheet import chance
-from visualizations.figures.style import BODY, SMALL, Figure, View, literal, number, percent, quoted, text_px
-from visualizations.figures.words import Caption, caption, list_of, spaced
+from visualizations.figures.style import BODY, SMALL, Figure, View, literal, percent, text_px
 
 HEAD, ROW, TALL, FOOT = 46, 32, 48, 46
 """Heights of the two lines on top, of a row, of one with its name above, and of the axis, px."""
@@ -76,11 +76,6 @@ class _Plot:
         return HEAD + self.row * (place + 1) - ROW / 2
 
 
-def named(law: EmittedLaw, view: View) -> str:
-    """A rule's name, and that it is lossy."""
-    return view.text(f"lossless.rule_{law.rule}")
-
-
 def largest(tests: Sequence[LawTest]) -> float:
     """The largest distance in any of these tests: with one scale for all, the band is seen to narrow."""
     return max(max(test.high, *(max(law.exact, law.measured) for law in test.rules)) for test in tests)
@@ -125,8 +120,8 @@ def _key(plot: _Plot) -> list[base.Trace]:
     for name, hollow in (("measured", False), ("exact", True)):
         said = view.text(f"lossless.key_{name}")
         data.append(_marks([(x, y)], view.color("soft"), "circle", hollow))
-        data.append(base.texts([(x + 10, y, said)], view.color("soft"), size=SMALL))
-        x += text_px(said) + 36
+        data.append(base.texts([(x + (13 if hollow else 9), y, said)], view.color("soft"), size=SMALL))
+        x += text_px(said) + 34
     return data
 
 
@@ -221,57 +216,3 @@ def _hover(plot: _Plot) -> base.Trace:
         said.append(["<br>".join(map(literal, lines))])
     edges = [HEAD + plot.row * place for place in range(len(said) + 1)]
     return base.targets([0, view.width], edges, said, [[None] for _ in said])
-
-
-def told(law: EmittedLaw) -> str:
-    """The exact distance: 0 where only rounding is left."""
-    return "0" if law.excess is None else chance(law.exact)
-
-
-def worst(test: LawTest) -> EmittedLaw | None:
-    """The rule that is farthest from the target exactly; None where all follow it."""
-    far = max(test.rules, key=lambda law: law.exact)
-    return None if far.excess is None else far
-
-
-def spec_lossless_caption(test: LawTest, view: View) -> Caption:
-    """Which rules keep the law, what is shaded, and which token the worst one writes too often."""
-    text, odds = view.text, number(round(1 / (1 - test.level)))
-    noise = {"expected": chance(test.expected), "high": chance(test.high), "odds": odds}
-    said = [text("lossless.what", draws=number(test.draws)), text("lossless.noise", **noise), _excess(test, view)]
-    if out := _out(test):
-        names = list_of([bare(law, view) for law in out], view)
-        said.append(text("lossless.left", rules=names, odds=odds))
-    return caption(_title(test, view), said, view)
-
-
-def _title(test: LawTest, view: View) -> str:
-    """The finding: whether, and how far, the farthest rule is seen to be off."""
-    far = worst(test)
-    if far is None:
-        return view.text("lossless.all_exact")
-    if far.measured <= test.high:
-        return view.text("lossless.all_within", draws=number(test.draws))
-    key = "lossless.finding_exact" if _out(test) else "lossless.finding"
-    return view.text(key, rule=bare(far, view), distance=chance(far.measured))
-
-
-def _out(test: LawTest) -> list[EmittedLaw]:
-    """Those that follow the target and yet were measured beyond the noise."""
-    return [law for law in test.rules if law.excess is None and law.measured > test.high]
-
-
-def bare(law: EmittedLaw, view: View) -> str:
-    """A rule's name in a sentence."""
-    return view.text(f"lossless.name_{law.rule}")
-
-
-def _excess(test: LawTest, view: View) -> str:
-    """What the farthest rule writes too often."""
-    far = worst(test)
-    if far is None or far.excess is None:
-        return ""
-    shares = {"emitted": percent(far.excess.emitted_prob), "target": percent(far.excess.target_prob)}
-    rule, hole = bare(far, view), "{token}"
-    said = spaced(view.text("lossless.excess", rule=rule[0].upper() + rule[1:], token=hole, **shares))
-    return said.replace(hole, quoted(far.excess.token.text))

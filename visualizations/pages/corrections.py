@@ -12,13 +12,17 @@ from visualizations.components.headline import Headline
 from visualizations.components.viewer import Panel, Viewer, ViewSlider
 from visualizations.figures import entropy, lab_cost, lab_frozen
 from visualizations.lab import Lab
-from visualizations.pages import beam_exhibits, effects, laboratory, view
+from visualizations.pages import beam_exhibits, effects, laboratory, speculative_exhibits, view
 from visualizations.text import Text
 
 EXHIBITS = (("temperature", "effects"), ("alias", "samplers"), ("frozen", "samplers"))
 """Each exhibit, and the page where it matters."""
 STEP = effects.TEMPERATURES[1]
-PANELS = (*(Panel(name, section=name, link=page) for name, page in EXHIBITS), *beam_exhibits.PANELS)
+PANELS = (
+    *(Panel(name, section=name, link=page) for name, page in EXHIBITS),
+    *beam_exhibits.PANELS,
+    *speculative_exhibits.PANELS,
+)
 
 
 def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
@@ -34,6 +38,7 @@ def build(lab: Lab, text: Text, page: gr.Blocks) -> None:
                 ViewSlider("temperature", text("effects.temperature"), 0, 3, STEP, 2.0, panel="temperature"),
                 ViewSlider("seed", text("controls.seed"), 0, 50, 1, 3, digits=0, panel="frozen"),
                 *beam_exhibits.controls(text),
+                *speculative_exhibits.controls(text),
             ),
             server_functions=_server(lab, text),
             elem_id="viewer",
@@ -70,6 +75,7 @@ def _server(lab: Lab, text: Text) -> list[Callable[[str], str]]:
                     lab_frozen.lab_frozen_caption(kept, at["frozen"]), lab_frozen.lab_frozen(kept, at["frozen"])
                 ),
                 **beam_exhibits.panels(lab, ask, text),
+                **speculative_exhibits.panels(ask, text),
             }
         }
 
@@ -83,6 +89,7 @@ def _server(lab: Lab, text: Text) -> list[Callable[[str], str]]:
             "alias": [samplers.build_alias, alias_build.build_sorted],
             "frozen": [gumbel.frozen],
             **beam_exhibits.sources(),
+            **speculative_exhibits.sources(),
         }
         return {"code": view.source_text(table.get(view.read_ask(request).panel, []))}
 

@@ -12,6 +12,7 @@ from decoding.speculative.values import LawTest
 from decoding.trace import Distribution, SpeculativeStep
 from visualizations.components.viewer import Panel, ViewChoice
 from visualizations.figures import spec_lossless
+from visualizations.figures.spec_lossless_words import lossless_caption
 from visualizations.figures.style import number, quoted
 from visualizations.lab import LESSONS, Lab
 from visualizations.pages import view
@@ -50,7 +51,7 @@ def shown(lab: Lab, ask: Ask, text: Text, run: Run) -> dict[str, Any]:
     found = next((test for test in tests if str(test.draws) == ask.details.get("draws")), tests[-1])
     at = ask.view(NAME, text)
     picture = spec_lossless.spec_lossless(found, at, spec_lossless.largest(tests))
-    return view.panel({**spec_lossless.spec_lossless_caption(found, at)}, picture)
+    return view.panel({**lossless_caption(found, at)}, picture)
 
 
 def _certain(first: SpeculativeStep) -> Distribution | None:

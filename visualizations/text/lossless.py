@@ -89,4 +89,66 @@ LOSSLESS: dict[str, tuple[str, str]] = {
     "lossless.axis_short": ("total variation (stretched near 0)", "总变差（0 附近放大）"),
     "lossless.hover": ("measured {measured}, exact {exact}", "实测 {measured}，精确 {exact}"),
     "lossless.hover_accepted": ("accepts {share} of the drafts", "接受 {share} 的草稿"),
+    # Corrections: Top-K verification
+    "section.verification": ("Does Top-K verification keep the target’s law?", "Top-K 校验保持目标分布吗？"),
+    "section.verification_text": (
+        "The notes say: accept a draft that is among the target’s K likeliest tokens; this check guarantees that the law of "
+        "the text does not stray from the target’s own output.\n"
+        "Right: it does stray. A token among the K is kept as often as the draft says it, not as often as the target wants "
+        "it. Lossless is to accept with probability min(1, p/q), else to draw from norm(max(0, p − q)).",
+        "讲义说：草稿词元落在目标模型的 Top-K 列表里就接受；“Top-K 校验机制保证了最终生成的文本序列分布不会偏离目标模型原本的输出质量”。\n"
+        "正确：会偏离。落在前 K 名里的词元，草稿说多少次就留下多少次，而不是目标模型想要多少次。无损的做法是以概率 min(1, p/q) 接受，"
+        "否则从 norm(max(0, p − q)) 里重抽。",
+    ),
+    "lossless.exhibit": (
+        "Top-K with K = {ranks} writes {token} {emitted} of the time; the target wants {target}",
+        "K = {ranks} 的 Top-K 写出{token}的概率是 {emitted}；目标模型想要的是 {target}",
+    ),
+    "lossless.exhibit_text": (
+        "Exact, for the first word of the lecture’s table and a draft of it: Top-K is {distance} away from the target (total "
+        "variation), the lossless rule 0. Top-K accepts {share} of the drafts. An arrow marks what is not the target’s.",
+        "这是精确值，取讲义那张表和它的草稿的第一个词：Top-K 与目标分布的总变差是 {distance}，无损规则是 0。Top-K 接受 {share} 的草稿。"
+        "箭头标出与目标分布不同的地方。",
+    ),
+    "lossless.exhibit_all": (
+        "Every draft passes, so what comes out is the draft’s law: the target has no say.",
+        "草稿全都通过，写出来的就是草稿模型的分布：目标模型说了不算。",
+    ),
+    "lossless.bar_target": ("target p", "目标 p"),
+    "lossless.bar_lossless": ("lossless writes", "无损规则写出"),
+    "lossless.bar_top_k": ("Top-K writes", "Top-K 写出"),
+    # Corrections: the draft's length
+    "section.length": ("How many tokens should be drafted a round?", "每轮该打多少个草稿？"),
+    "section.length_text": (
+        "The notes say: the draft lengths N most used in practice are 4 and 8.\n"
+        "Right: the best length, here γ, depends on how often a draft is accepted, α, and on what it costs, c: a pass of the "
+        "draft by a pass of the target. Where a check costs as much as one step, the speed-up is "
+        "(1 − α^(γ+1)) / ((1 − α)(γc + 1)).",
+        "讲义说：草稿长度“实践中最常用的取值为 N = 4 或 8”。\n"
+        "正确：最好的长度（这里记作 γ）取决于草稿被接受的比例 α，以及它的代价 c，即草稿模型算一遍与目标模型算一遍的时间之比。"
+        "如果检查一遍和普通走一步一样贵，加速比就是 (1 − α^(γ+1)) / ((1 − α)(γc + 1))。",
+    ),
+    "lossless.alpha": ("Acceptance rate α", "接受率 α"),
+    "lossless.cost": ("Draft cost c", "草稿代价 c"),
+    "lossless.length_best": (
+        "With α = {alpha} and c = {cost}, γ = {best} is best: {speed} times as fast",
+        "α = {alpha}、c = {cost} 时，γ = {best} 最好：快到 {speed} 倍",
+    ),
+    "lossless.length_none": (
+        "With α = {alpha} and c = {cost} no drafting pays: plain decoding is fastest",
+        "α = {alpha}、c = {cost} 时，打草稿不划算：普通解码最快",
+    ),
+    "lossless.length_notes": ("{one}, {other}.", "{one}，{other}。"),
+    "lossless.length_gives": ("γ = {gamma} gives {speed} ×", "γ = {gamma} 得到 {speed} 倍"),
+    "lossless.length_past": (
+        "Beyond the best length a further draft costs more than it brings.",
+        "超过最好的长度，再多一个草稿就得不偿失。",
+    ),
+    "lossless.length_start": (
+        "The sliders begin at what was measured on the page’s recorded run: α = {alpha}, c = {cost}.",
+        "滑块一开始停在录好的那次运行的实测值：α = {alpha}，c = {cost}。",
+    ),
+    "lossless.length_axis": ("γ, drafts a round", "γ：每轮草稿数"),
+    "lossless.key_notes": ("notes: {one}, {other}", "讲义：{one}、{other}"),
+    "lossless.key_plain": ("plain decoding", "普通解码"),
 }
