@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -216,7 +216,7 @@ def live_options(live: list[Any]) -> dict[str, Any]:
     return {"num_beams": controls.whole(width), "length_penalty": penalty, "early_stopping": early, **options}
 
 
-def compare_toy(lab: Lab, loaded: LanguageModel, run: Run) -> Iterator[dict[str, Any]]:
+def compare_toy(lab: Lab, loaded: LanguageModel, run: Run) -> Generator[dict[str, Any], None, None]:
     """A table is small: what other searches find in it, and its best text, are there at once."""
     if run.header.model.is_table:
         for _ in lab.compare(run, loaded):

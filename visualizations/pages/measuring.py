@@ -52,7 +52,9 @@ def _values(lab: Lab, text: Text, run: Run, job: Job, turn: str) -> Iterator[dic
     yield {"message": "", "running": False, "details": {}}  # details: what is measured is to be painted
 
 
-def told(job: Generator[Told, None, None], halted: Callable[[], bool] = lambda: False) -> Iterator[dict[str, Any]]:
+def told(
+    job: Generator[Told, None, None], halted: Callable[[], bool] = lambda: False
+) -> Generator[dict[str, Any], None, None]:
     """The news of a job as viewer values, where the words are new or some time has passed; ends it once halted."""
     words, last = "", 0.0
     with closing(job):

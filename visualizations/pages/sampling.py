@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -155,7 +155,7 @@ def running(
     make: Any,
     turn: str = "",
     step: int | None = None,
-    after: Callable[[LanguageModel, Run], Iterator[dict[str, Any]]] = lambda model, run: iter(()),
+    after: Callable[[LanguageModel, Run], Generator[dict[str, Any], None, None]] = lambda model, run: _nothing(),
     before: Callable[[LanguageModel], Iterator[dict[str, Any]]] = lambda model: iter(()),
 ) -> Iterator[str]:
     """Load the model where needed, start the run that `make` prepares, and show it step by step.
@@ -169,6 +169,11 @@ def running(
                 yield view.dumps({**value, "turn": turn})
     except Exception as error:
         yield view.trouble(text, error, turn=turn)
+
+
+def _nothing() -> Generator[dict[str, Any], None, None]:
+    """No news, and as closable as any."""
+    yield from ()
 
 
 def _values(

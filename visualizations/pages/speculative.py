@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -179,7 +179,7 @@ def _runner(lab: Lab, text: Text) -> Any:
             header = api.prepare(loaded, prompt, settings, seed, template, draft=lab.draft_of(loaded, settings))
             return lab.runs.new(header), settings
 
-        def race(loaded: LanguageModel, run: Run) -> Iterator[dict[str, Any]]:
+        def race(loaded: LanguageModel, run: Run) -> Generator[dict[str, Any], None, None]:
             return measuring.told(speculative_race.once(lab, text, run, loaded), lambda: lab.turns.halted(turn))
 
         yield from running(lab, text, model, make, turn, before=ready, after=race)
