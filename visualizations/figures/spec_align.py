@@ -21,8 +21,8 @@ SIDE = 620
 CELL, NUMBER, FACTOR = 52, 46, 62
 """Widths in px: a column of numbers; the number at the right of an acceptance; that of a speed-up."""
 GAP = 20
-NAME = 30
-"""Most columns of a drafter's name."""
+NAMES = ((800, 36), (480, 24), (0, 18))
+"""From a width on, the most columns of a drafter's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +111,8 @@ def _scaled(found: Alignment, bars: _Bars) -> _Bars:
 
 
 def _name(race: Race, view: View) -> str:
-    """For a label; cut on a phone."""
-    return short(name_of(race.drafter, view.text), 18 if view.narrow else NAME)
+    """For a label; cut where there is little room."""
+    return short(name_of(race.drafter, view.text), next(limit for width, limit in NAMES if view.width >= width))
 
 
 def _names(points: list[tuple[float, float, str]], races: list[Race], found: Alignment, view: View) -> list[base.Trace]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from decoding.speculative.values import Alignment, LeftOut, Race
 from visualizations.figures.style import View, decimal
-from visualizations.figures.words import Caption, caption
+from visualizations.figures.words import Caption, caption, list_of
 from visualizations.text import STRINGS
 
 
@@ -49,23 +49,18 @@ def alignment_caption(found: Alignment, view: View) -> Caption:
     if not clock:
         said.append(text("align.table", model=found.model.name))
     full = caption(_title(found, view), said, view)
-    left = [
-        text(
-            "align.left_out",
-            drafter=name_of(each.drafter, text),
-            reason=text(f"align.why_{each.code}", model=each.model),
-        )
-        for each in found.left_out
-    ]
+    codes = dict.fromkeys(each.code for each in found.left_out)
+    left = [_left_out([each for each in found.left_out if each.code == code], view) for code in codes]
     names = text("align.names" if clock else "align.names_table")
     full["text"] += "\n" + caption("", [*left, names], view)["text"]
     return full
 
 
-def _left_out(which: LeftOut, view: View) -> str:
-    """A drafter that the model cannot have, and why."""
-    reason = view.text(f"align.why_{which.code}", model=which.model)
-    return view.text("align.left_out", drafter=name_of(which.drafter, view.text), reason=reason)
+def _left_out(some: Sequence[LeftOut], view: View) -> str:
+    """Drafters that the model cannot have, all for one reason."""
+    reason = view.text(f"align.why_{some[0].code}", model=some[0].model)
+    names = list_of([name_of(each.drafter, view.text) for each in some], view)
+    return view.text("align.left_out", drafter=names, reason=reason)
 
 
 def _title(found: Alignment, view: View) -> str:
