@@ -120,3 +120,30 @@ def test_the_code_shown_is_what_computed_the_numbers() -> None:
     code = view.source_text(speculative_lossless.sources())
     for part in ("def compare(", "def emitted(", "def draw(", "def noise("):
         assert part in code, part
+
+
+def test_the_lessons_law_drawn_anew_on_the_real_model(lab: Lab, bundled_torch: Any) -> None:
+    """By the lesson's prompt, settings and draft: lossless rules under 0.01 after 200,000 draws, Top-K far above.
+
+    How far depends on q, and the recorded draft ran in int8; p is the same on each engine.
+    """
+    from decoding.sampling import Uniforms
+    from decoding.speculative import lossless
+    from decoding.speculative.drafters import drafter_of
+    from decoding.speculative_settings import speculative_settings_from
+
+    header = lab.lesson(speculative.LESSON).header
+    settings = speculative_settings_from(header.settings)
+    draft = api.load_draft(bundled_torch, settings)
+    drafter = drafter_of(bundled_torch, draft, settings, Uniforms(header.seed))
+    prompt = [token.id for token in header.prompt.tokens]
+    target, drafted = lossless.first_laws(bundled_torch, drafter, prompt, settings)
+    assert drafted is not None
+    rules, seed = lossless.verifiers(settings), header.seed + 1
+    test = lossless.compare(target, drafted, rules, AMOUNTS[-1], seed, bundled_torch.token)
+    for law, kept in zip(test.rules, recorded()[-1].rules, strict=True):
+        assert law.measured < 0.01 if law.lossless else law.measured > 0.1
+        assert law.rule == kept.rule and (law.excess is None) == (kept.excess is None) == law.lossless
+        if law.excess and kept.excess:
+            assert law.excess.token == kept.excess.token
+            assert law.excess.target_prob == pytest.approx(kept.excess.target_prob, abs=1e-4)

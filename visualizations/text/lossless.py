@@ -93,7 +93,7 @@ LOSSLESS: dict[str, tuple[str, str]] = {
     "section.verification": ("Does Top-K verification keep the target’s law?", "Top-K 校验保持目标分布吗？"),
     "section.verification_text": (
         "The notes say: accept a draft that is among the target’s K likeliest tokens; this check guarantees that the law of "
-        "the text does not stray from the target’s own output.\n"
+        "the final text does not stray from the quality of the target’s own output.\n"
         "Right: it does stray. A token among the K is kept as often as the draft says it, not as often as the target wants "
         "it. Lossless is to accept with probability min(1, p/q), else to draw from norm(max(0, p − q)).",
         "讲义说：草稿词元落在目标模型的 Top-K 列表里就接受；“Top-K 校验机制保证了最终生成的文本序列分布不会偏离目标模型原本的输出质量”。\n"
@@ -121,8 +121,8 @@ LOSSLESS: dict[str, tuple[str, str]] = {
     "section.length": ("How many tokens should be drafted a round?", "每轮该打多少个草稿？"),
     "section.length_text": (
         "The notes say: the draft lengths N most used in practice are 4 and 8.\n"
-        "Right: the best length, here γ, depends on how often a draft is accepted, α, and on what it costs, c: a pass of the "
-        "draft by a pass of the target. Where a check costs as much as one step, the speed-up is "
+        "Right: the best length, here γ, depends on how often a draft is accepted, α, and on what it costs, c: the time of "
+        "a pass of the draft ÷ that of the target. Where a check costs as much as one step, the speed-up is "
         "(1 − α^(γ+1)) / ((1 − α)(γc + 1)).",
         "讲义说：草稿长度“实践中最常用的取值为 N = 4 或 8”。\n"
         "正确：最好的长度（这里记作 γ）取决于草稿被接受的比例 α，以及它的代价 c，即草稿模型算一遍与目标模型算一遍的时间之比。"
