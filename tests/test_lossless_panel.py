@@ -52,7 +52,7 @@ def test_the_recorded_tests_are_of_the_real_model_and_tell_the_rules_apart(lab: 
     first = lab.lesson(speculative.LESSON).rounds()[0].verdicts[0].target
     assert tests[-1].draws == 200_000 and tests[-1].high < 0.01 and tests[-1].kept >= len(first.top)
     for law in tests[-1].rules:
-        assert (law.measured < 0.01 and law.exact < 1e-12) if law.lossless else law.measured > 0.1
+        assert (law.measured < 0.01 and law.exact < 1e-12) if law.lossless else law.measured > 5 * tests[-1].high
     found = next(law.excess for law in tests[-1].rules if law.rule == "top_k")
     assert found is not None
     prob = {c.token: c.prob for c in first.top}[found.token]
@@ -142,7 +142,7 @@ def test_the_lessons_law_drawn_anew_on_the_real_model(lab: Lab, bundled_torch: A
     rules, seed = lossless.verifiers(settings), header.seed + 1
     test = lossless.compare(target, drafted, rules, AMOUNTS[-1], seed, bundled_torch.token)
     for law, kept in zip(test.rules, recorded()[-1].rules, strict=True):
-        assert law.measured < 0.01 if law.lossless else law.measured > 0.1
+        assert law.measured < 0.01 if law.lossless else law.measured > 5 * test.high
         assert law.rule == kept.rule and (law.excess is None) == (kept.excess is None) == law.lossless
         if law.excess and kept.excess:
             assert law.excess.token == kept.excess.token
