@@ -65,7 +65,10 @@ def _round(race: Race, check: float, drafting: float, view: View) -> str:
     values = {"gamma": race.gamma, "count": race.gamma + 1, "check": told(check), "tau": told(race.counts.tau)}
     if not drafting:
         return view.text("sweep.round_free", **values)
-    return view.text("sweep.round", drafting=told(drafting), cost=told(check + drafting), **values)
+    allowed = race.counts.tau / (check + drafting)
+    return view.text(
+        "sweep.round", drafting=told(drafting), cost=told(check + drafting), allowed=told(allowed), **values
+    )
 
 
 def _usual(found: GammaSweep) -> Race:

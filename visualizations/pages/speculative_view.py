@@ -86,10 +86,10 @@ def before(run: Run) -> str:
 
 def counters(text: Text, made: Counts) -> list[dict[str, str]]:
     """What the rounds came to, in large figures."""
-    share = made.accepted_share
+    share, drafts = made.accepted_share, {"drafted": number(made.drafted), "judged": number(made.judged)}
     found = [
         (f"{made.tau:.2f}", text("spec.count_tau")),
-        ("–" if share is None else f"{100 * share:.0f} %", text("spec.count_accepted", drafted=number(made.drafted))),
+        ("–" if share is None else f"{100 * share:.0f} %", text("spec.count_accepted", **drafts)),
         (number(made.target_passes), text("spec.count_target")),
         (number(made.draft_passes), text("spec.count_draft")),
     ]

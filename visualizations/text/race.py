@@ -65,8 +65,8 @@ RACE: dict[str, tuple[str, str]] = {
         "它只算前向，不算其余：分布、抽样、裁决，以及为本页留下的记录。",
     ),
     "race.differ": (
-        "The two wrote different texts, so what is compared is the time per token.",
-        "两边写出的文本不同，所以比的是每个词元的用时。",
+        "The two drew different texts, under a lossless rule from the same law; so what is compared is the time per token.",
+        "两边抽出的文本不同（规则无损时，它们来自同一个分布），所以比的是每个词元的用时。",
     ),
     "race.same": ("Both wrote the same text.", "两边写出的文本相同。"),
     "race.spread": (

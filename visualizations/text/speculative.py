@@ -29,14 +29,17 @@ SPECULATIVE: dict[str, tuple[str, str]] = {
     "spec.verifier_top_k": ("Top-K (lossy)", "Top-K（有损）"),
     "spec.verifier_typical": ("Typical (lossy)", "典型接受（有损）"),
     "spec.verifier_info": (
-        "A lossy rule accepts more, but the text no longer follows the target’s law.",
-        "有损的规则接受得更多，但文本不再服从目标模型的分布。",
+        "A lossy rule can accept more, but the text no longer follows the target’s law.",
+        "有损的规则可以接受得更多，但文本不再服从目标模型的分布。",
     ),
     "spec.verify_top_k": ("K of Top-K", "Top-K 的 K"),
     "spec.loading": ("Making the draft ready …", "正在准备草稿模型……"),
     # Counters
     "spec.count_tau": ("tokens per target pass, τ", "每次目标前向得到的词元数 τ"),
-    "spec.count_accepted": ("of {drafted} drafts accepted", "的草稿被接受（共 {drafted} 个）"),
+    "spec.count_accepted": (
+        "of {drafted} drafts accepted; {judged} were judged",
+        "的草稿被接受（共 {drafted} 个，检查过 {judged} 个）",
+    ),
     "spec.count_target": ("target passes", "目标模型前向次数"),
     "spec.count_draft": ("draft passes", "草稿模型前向次数"),
     # Timeline
