@@ -102,8 +102,7 @@ def test_points_line_and_rule_are_on_one_scale(name: str, width: int) -> None:
     assert slope < 0, "quicker is higher"
     assert points["y"] == pytest.approx([start + slope * race.speedup for race in found.races])
     (line,) = [t for t in figure["data"] if t.get("mode") == "lines" and t["line"]["dash"] != "solid"]
-    shares = [place.share or 0.0 for place in found.places]
-    told = [cost.timed_speedup(shares, r.gamma, found.target_times, found.draft_times) for r in found.races]
+    told = [r.counts.tau / sum(cost.timed_round(r, found.target_times, found.draft_times)) for r in found.races]
     assert line["y"][:-1] == pytest.approx([start + slope * value for value in told])
     (rule,) = [t for t in figure["data"] if t.get("mode") == "lines" and t["line"]["color"] == View(EN).color("ink")]
     assert rule["y"][:2] == pytest.approx([start + slope] * 2)
@@ -171,8 +170,9 @@ def test_no_gain_is_told_with_what_checking_costs() -> None:
     caption = said(found)
     assert top.speedup < 1
     assert caption["title"].startswith(f"No γ gains here: the best, γ = {top.gamma}, runs at {top.speedup:.2f} times")
-    drafting = 4 * draft_seconds(1) / slow_seconds(1)
-    assert "T(5)/T(1) = 5.00" in caption["text"] and f"4c = {drafting:.2f}" in caption["text"]
+    drafts = four.counts.draft_passes / four.counts.target_passes
+    drafting = drafts * draft_seconds(1) / slow_seconds(1)
+    assert "T(5)/T(1) = 5.00" in caption["text"] and f"{drafts:.1f}c = {drafting:.2f}" in caption["text"]
     assert f"{5 + drafting:.2f} in all; it writes τ = {four.counts.tau:.2f} tokens" in caption["text"]
     assert EN("sweep.not_paid") in caption["text"] and EN("sweep.not_forward") not in caption["text"]
 

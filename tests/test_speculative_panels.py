@@ -122,7 +122,7 @@ def test_what_was_measured_here_is_shown(lab: Lab, name: str) -> None:
 @EACH
 def test_the_code_shown_is_what_computed_the_numbers(name: str) -> None:
     code = view.source_text(PANELS[name][0].sources())
-    wanted = {"sweep": ("def sweeping(", "def timed_speedup("), "alignment": ("def aligning(", "def draft_cost(")}
+    wanted = {"sweep": ("def sweeping(", "def timed_round("), "alignment": ("def aligning(", "def draft_cost(")}
     assert all(part in code for part in (*wanted[name], "def racing("))
 
 

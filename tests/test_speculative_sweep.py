@@ -70,6 +70,15 @@ def test_the_cost_model_is_right_where_only_forwards_take_time(swept: GammaSweep
         assert race.speedup == pytest.approx(predicted, rel=0.15)
 
 
+@pytest.mark.parametrize("tokens", [1, 4, 20])
+@pytest.mark.parametrize("drafter", ["oracle", "ngram", "random"])
+def test_where_few_are_drafted_the_passes_of_a_race_say_what_it_gains(drafter: str, tokens: int) -> None:
+    """Where only forwards take time, tau over the cost of a round is the speed-up, however short the rounds are."""
+    found = result(sweeping(racers(Time(), tokens=tokens, drafter=drafter), times(target_seconds), None, (2, 16)))
+    for race in found.races:
+        assert race.speedup == pytest.approx(cost.predicted(race), rel=1e-6)
+
+
 def test_nothing_judged_has_no_acceptance() -> None:
     found = result(sweeping(racers(Time(), tokens=1, drafter="ngram"), gammas=(1,)))
     assert found.races[0].counts.judged == 0 and found.acceptance is None and found.places == ()

@@ -68,18 +68,6 @@ def by_place(steps: Sequence[SpeculativeStep]) -> tuple[Judged, ...]:
     return tuple(Judged(len(each), sum(each)) for each in found)
 
 
-def round_tokens(race: Race) -> float:
-    """1 + s (E - 1): E, the expected tokens of a round that drafts, from the acceptance by position in this race.
-
-    s: the share of rounds that drafted anything, near 1 but for n-grams.
-    """
-    if not race.places:
-        return 1.0
-    shares = [place.accepted / place.judged for place in race.places]
-    drafting = race.places[0].judged / race.counts.target_passes
-    return 1 + drafting * (expected_tokens(shares, race.gamma) - 1)
-
-
 def round_cost(race: Race) -> float:
     """d c + v: d passes of the draft a round, gamma in a full one, and a check v, in plain passes of this race."""
     drafts = race.counts.draft_passes / race.counts.target_passes
@@ -87,8 +75,19 @@ def round_cost(race: Race) -> float:
 
 
 def predicted(race: Race) -> float:
-    """(1 + s (E - 1)) / (d c + v): the speed-up that the passes of a race allow; all that is no pass costs nothing."""
-    return round_tokens(race) / round_cost(race)
+    """tau / (d c + v): the speed-up that the passes of a race allow; all that is no pass costs nothing."""
+    return race.counts.tau / round_cost(race)
+
+
+def timed_round(race: Race, target: ForwardTimes, draft: ForwardTimes | None) -> tuple[float, float]:
+    """What the drafts of a round cost and what their check costs, in plain steps, by times measured.
+
+    d T_draft(1) / T(1) and T(1 + n) / T(1): d passes of the draft in a round of this race, on average, and n tokens
+    drafted, to the nearest whole; both are gamma where all rounds are full.
+    """
+    rounds, plain = race.counts.target_passes, target.of_tokens(1)
+    drafting = race.counts.draft_passes / rounds * draft.of_tokens(1) if draft else 0.0
+    return drafting / plain, target.of_tokens(1 + round(race.counts.drafted / rounds)) / plain
 
 
 def _chances(alpha: Acceptance, gamma: int) -> Iterator[float]:

@@ -43,7 +43,7 @@ def _title(test: LawTest, view: View) -> str:
     if far.measured <= test.high:
         return view.text("lossless.all_within", draws=number(test.draws))
     key = "lossless.finding_exact" if _out(test) else "lossless.finding"
-    return view.text(key, rule=bare(far, view), distance=chance(far.measured))
+    return view.text(key, rule=bare(far, view), distance=chance(far.exact if far.excess else far.measured))
 
 
 def _out(test: LawTest) -> list[EmittedLaw]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decoding.speculative.cost import predicted, round_cost, round_tokens
+from decoding.speculative.cost import predicted, round_cost
 from decoding.speculative.values import Race
 from visualizations.figures.step_cost import ms
 from visualizations.figures.style import View, decimal, number
@@ -58,7 +58,7 @@ def _moment(race: Race, at: int, view: View) -> str:
 
 def _model(race: Race, view: View) -> str:
     """What the cost model makes of the costs of this race."""
-    values = {"ratio": times(predicted(race)), "tokens": times(round_tokens(race)), "cost": times(round_cost(race))}
+    values = {"ratio": times(predicted(race)), "tokens": times(race.counts.tau), "cost": times(round_cost(race))}
     if race.draft_cost is None:
         return view.text("race.predicted_alone", **values)
     drafts = decimal(race.counts.draft_passes / race.counts.target_passes, 1)

@@ -101,7 +101,7 @@ def _names(view: View, wide: float) -> dict[str, str]:
 
 def _line(found: GammaSweep) -> list[tuple[int, float]]:
     """The speed-up predicted for each gamma; nothing where no draft was judged."""
-    values = [(race.gamma, predicted(found, race.gamma)) for race in found.races]
+    values = [(race.gamma, predicted(found, race)) for race in found.races]
     return [(gamma, value) for gamma, value in values if value is not None]
 
 
@@ -176,7 +176,7 @@ def _marked(plot: _Plot, gamma: int, value: float, words: str) -> list[base.Trac
     """The best value in the strip above the chart, with a hair down to its point."""
     view, half = plot.view, text_px(words, SMALL) / 2
     x, y = plot.x(gamma), plot.top - STRIP / 2
-    center = min(max(x, half), max(half, plot.right - half + 6))
+    center = max(min(x, plot.right - half + 6), plot.left + half)  # beside the numbers of the scale, not over them
     hair = [[(x, y + 8), (x, plot.y(value) - 7)]] if plot.y(value) - 7 > y + 8 else []
     return [
         base.lines(hair, view.color("kept"), 1),
@@ -215,7 +215,7 @@ def _said(found: GammaSweep, race: Race, view: View) -> str:
     said = [view.text("sweep.hover", gamma=race.gamma, tau=told(race.counts.tau))]
     if found.target_times is not None:
         said.append(view.text("sweep.hover_measured", value=told(race.speedup)))
-        value = predicted(found, race.gamma)
+        value = predicted(found, race)
         if value is not None:
             said.append(view.text("sweep.hover_predicted", value=told(value)))
     return "<br>".join(said)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from decoding.speculative import cost
 from decoding.speculative.values import GammaSweep, Race
-from decoding.values import ForwardTimes
 from visualizations.figures.spec_align_words import told
 from visualizations.figures.style import View
 from visualizations.figures.words import Caption, caption
@@ -20,12 +19,11 @@ def best(found: GammaSweep) -> Race:
     return max(found.races, key=lambda race: (race.speedup, -race.gamma))
 
 
-def predicted(found: GammaSweep, gamma: int) -> float | None:
-    """By acceptance at each position and the times measured; None where either is missing."""
-    shares = [place.share or 0.0 for place in found.places]
-    if not shares or found.target_times is None:
+def predicted(found: GammaSweep, race: Race) -> float | None:
+    """tau by what a round costs by the times measured; None where none were, or no draft was judged."""
+    if found.target_times is None or not race.counts.judged:
         return None
-    return cost.timed_speedup(shares, gamma, found.target_times, found.draft_times)
+    return race.counts.tau / sum(cost.timed_round(race, found.target_times, found.draft_times))
 
 
 def sweep_caption(found: GammaSweep, view: View) -> Caption:
@@ -40,7 +38,7 @@ def sweep_caption(found: GammaSweep, view: View) -> Caption:
     gains = round(top.speedup, 2) > 1
     title = text("sweep.gain" if gains else "sweep.no_gain", gamma=top.gamma, speedup=told(top.speedup))
     shown = top if gains else _usual(found)
-    check, drafting = _steps(shown.gamma, found.target_times, found.draft_times)
+    drafting, check = cost.timed_round(shown, found.target_times, found.draft_times)
     paid = shown.counts.tau > check + drafting
     why = _reason(gains, paid, top.gamma < found.races[-1].gamma)
     full = caption(title, [_round(shown, check, drafting, view), why and text(why)], view)
@@ -55,20 +53,14 @@ def _reason(gains: bool, paid: bool, then_falls: bool) -> str:
     return "sweep.not_forward" if paid else "sweep.not_paid"
 
 
-def _steps(gamma: int, target: ForwardTimes, draft: ForwardTimes | None) -> tuple[float, float]:
-    """What the check of a round costs, and its drafts, in plain steps."""
-    return target.of_tokens(gamma + 1) / target.of_tokens(1), gamma * cost.draft_cost(target, draft)
-
-
 def _round(race: Race, check: float, drafting: float, view: View) -> str:
     """What a round costs at this gamma, and what it gives."""
-    values = {"gamma": race.gamma, "count": race.gamma + 1, "check": told(check), "tau": told(race.counts.tau)}
+    drafts = race.counts.drafted / race.counts.target_passes
+    values = {"gamma": race.gamma, "drafts": f"{drafts:.1f}", "count": 1 + round(drafts), "check": told(check)}
+    values |= {"tau": told(race.counts.tau), "allowed": told(race.counts.tau / (check + drafting))}
     if not drafting:
         return view.text("sweep.round_free", **values)
-    allowed = race.counts.tau / (check + drafting)
-    return view.text(
-        "sweep.round", drafting=told(drafting), cost=told(check + drafting), allowed=told(allowed), **values
-    )
+    return view.text("sweep.round", drafting=told(drafting), cost=told(check + drafting), **values)
 
 
 def _usual(found: GammaSweep) -> Race:

@@ -9,7 +9,7 @@ from typing import Any
 
 from decoding import codec
 from decoding.models.protocol import LanguageModel
-from decoding.speculative.cost import predicted, round_cost, round_tokens
+from decoding.speculative.cost import predicted, round_cost
 from decoding.speculative.values import Race
 from visualizations.components.viewer import Panel
 from visualizations.figures import spec_race
@@ -116,7 +116,7 @@ def sources() -> list[Any]:
     """What computed the numbers."""
     from decoding.speculative import race
 
-    return [race.racing, race.Racers, race.Timed, Race, round_tokens, round_cost, predicted]
+    return [race.racing, race.Racers, race.Timed, Race, round_cost, predicted]
 
 
 @lru_cache(1)

@@ -148,4 +148,4 @@ def sources() -> list[Any]:
     """What computed the numbers."""
     from decoding.speculative import cost, race, sweep
 
-    return [sweep.sweeping, race.racing, cost.timed_speedup, cost.expected_tokens, cost.round_milliseconds, GammaSweep]
+    return [sweep.sweeping, race.racing, cost.timed_round, cost.draft_cost, GammaSweep]

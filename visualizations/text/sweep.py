@@ -36,15 +36,16 @@ SWEEP: dict[str, tuple[str, str]] = {
         "这里 γ = {gamma} 时每遍得到的词元最多：τ = {tau}",
     ),
     "sweep.round": (
-        "A round at γ = {gamma}: its drafts cost {gamma}c = {drafting} plain steps and their check T({count})/T(1) = {check}, "
-        "{cost} in all; it writes τ = {tau} tokens. Passes alone would allow {allowed} times.",
-        "γ = {gamma} 的一轮：打草稿花 {gamma}c = {drafting} 个普通步，检查花 T({count})/T(1) = {check} 个，一共 {cost} 个；写出 τ = {tau} 个词元。"
-        "只算前向，可以快到 {allowed} 倍。",
+        "A round at γ = {gamma} has {drafts} drafts on average: they cost {drafts}c = {drafting} plain steps, their check "
+        "T({count})/T(1) = {check}, {cost} in all; it writes τ = {tau} tokens. So the passes alone allow {allowed} times.",
+        "γ = {gamma} 的一轮平均打 {drafts} 个草稿：打草稿花 {drafts}c = {drafting} 个普通步，检查花 T({count})/T(1) = {check} 个，"
+        "一共 {cost} 个；写出 τ = {tau} 个词元。所以只算前向，可以快到 {allowed} 倍。",
     ),
     "sweep.round_free": (
-        "A round at γ = {gamma}: its drafts cost next to nothing, their check T({count})/T(1) = {check} plain steps; it writes "
-        "τ = {tau} tokens.",
-        "γ = {gamma} 的一轮：打草稿几乎不花时间，检查花 T({count})/T(1) = {check} 个普通步；写出 τ = {tau} 个词元。",
+        "A round at γ = {gamma} has {drafts} drafts on average: they cost next to nothing, their check T({count})/T(1) = "
+        "{check} plain steps; it writes τ = {tau} tokens. So the passes alone allow {allowed} times.",
+        "γ = {gamma} 的一轮平均打 {drafts} 个草稿：打草稿几乎不花时间，检查花 T({count})/T(1) = {check} 个普通步；写出 τ = {tau} "
+        "个词元。所以只算前向，可以快到 {allowed} 倍。",
     ),
     "sweep.names": (
         "T(n): a pass of the target over n tokens; T(1) is a plain step; c: a pass of the draft in plain steps; τ: tokens per "
@@ -64,8 +65,8 @@ SWEEP: dict[str, tuple[str, str]] = {
         "γ 越大，每轮花费越多，而靠后的草稿很少轮得到。",
     ),
     "sweep.line": (
-        "Dashed: predicted from these times and the acceptance over all γ, as if all else took no time.",
-        "虚线：由这些时间和所有 γ 合起来的接受率预测，其余的事都当作不花时间。",
+        "Dashed: what the passes alone allow at each γ, by its τ and these times, as if all else took no time.",
+        "虚线：按各个 γ 的 τ 和这些时间，只算前向能快到几倍，其余的事都当作不花时间。",
     ),
     "sweep.later": (
         "A draft counts only if all before it were accepted, so late ones add little.",
