@@ -30,7 +30,9 @@ PATIENCE = 60_000
 """Milliseconds to wait for a state; only a page that never gets there takes this long."""
 expect.set_options(timeout=PATIENCE)
 
-HARMLESS = ("favicon", "ResizeObserver loop")
+LEAVING = ("AbortError: signal is aborted without reason", "Unexpected error Connection errored out.")
+"""What Gradio writes where a page is left while it still listens to the server."""
+HARMLESS = ("favicon", "ResizeObserver loop", *LEAVING)
 
 
 @dataclass(frozen=True)

@@ -103,9 +103,12 @@ def test_the_language_chosen_last_is_that_of_the_first_page(browse: Opener, serv
     page.wait_for_url("**/zh")
     page.get_by_role("link", name="EN").click()
     page.locator("html[lang=en]").wait_for()
+    painted(page)
     page.goto(served.url)
     page.locator("html[lang=en]").wait_for()
+    painted(page)
     page.goto(f"{served.url}/sampling")
+    painted(page)
     page.get_by_role("link", name="中文").click()
     page.wait_for_url("**/zh-sampling")
     page.goto(f"{served.url}/effects")  # only the first page leads elsewhere
