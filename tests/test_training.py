@@ -286,6 +286,7 @@ def test_the_command_trains_a_draft_from_nothing(tiny_llama_folder: Path, tmp_pa
         (["--rate", "nan"], "rate"),
         (["--steps", "0"], "steps is 0"),
         (["--device", "cuda:99"], "device"),
+        (["--init", "no-such-draft"], "no-such-draft could not be read"),
     ],
 )
 def test_mistakes_are_told_before_anything_is_written(

@@ -45,11 +45,20 @@ def run(options: argparse.Namespace) -> int:
     for name, low in (("tokens", 1), ("vocabulary", 1), ("steps", 1), ("rows", 1), ("seed", 0)):
         check_int(name, getattr(options, name), low, 2**31)
     check_float("rate", options.rate, 0, 1)
+    if options.init:
+        _start(options.init)
     if options.stage != "distil":
         _corpus(options)
     if options.stage != "corpus":
         _distil(options)
     return 0
+
+
+def _start(folder: Path) -> Any:
+    """The draft to go on from. Raises UserError for a folder that holds none."""
+    from decoding.models import draft_file
+
+    return draft_file.read(folder)
 
 
 def _tell(words: str) -> None:
@@ -108,7 +117,7 @@ def _distil(options: argparse.Namespace) -> None:
         seed=options.seed,
         bfloat16=bfloat16_is_quick(),
     )
-    start = draft_file.read(options.init) if options.init else None
+    start = _start(options.init) if options.init else None
     run = distil.Distillation(model.module, texts, laws, recipe, options.folder, start)
     for line in run.run():
         _tell(json.dumps(line))
