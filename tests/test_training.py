@@ -44,7 +44,7 @@ def test_the_draw_follows_the_nucleus() -> None:
     nucleus = torch.tensor([0, 0.3, 0, 0.25, 0.2, 0.1, 0.1])  # the fewest that hold 0.9
     count = 200_000
     generator = torch.Generator().manual_seed(1)
-    found = corpus.draw(probs.log().expand(count, -1), 0.9, generator).bincount(minlength=7)
+    found = corpus.draw(probs.log().expand(count, -1), torch.ones(count), 0.9, generator).bincount(minlength=7)
     assert found[0] == found[2] == 0
     kept = nucleus > 0
     expected = (nucleus.double() / nucleus.double().sum() * count)[kept].numpy()

@@ -57,11 +57,11 @@ class HuggingFaceCache:
         self.cache.reorder_cache(torch.tensor(rows))
 
     def _growing_layers(self) -> list[Any]:
-        from transformers.cache_utils import DynamicLayer
+        from decoding.models.growing import GrowingLayer
 
         layers = [layer for layer in self.cache.layers if getattr(layer, "is_initialized", True)]
         for layer in layers:
-            if type(layer) is not DynamicLayer:
+            if type(layer) is not GrowingLayer:
                 raise UserError("cache_cannot_crop", kind=type(layer).__name__)
         return layers
 
@@ -91,9 +91,9 @@ class HuggingFaceModel(TextModel):
 
     def new_cache(self, batch: int = 1) -> HuggingFaceCache:
         """An empty cache; its rows appear with the first forward."""
-        from transformers import DynamicCache
+        from decoding.models import growing
 
-        return HuggingFaceCache(DynamicCache(config=self._model.config))
+        return HuggingFaceCache(growing.new_cache(self._model.config))
 
     def forward(
         self,

@@ -23,6 +23,9 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("--folder", type=Path, required=True, help="where everything is kept; run again to go on")
     command.add_argument("--stage", choices=STAGES, help="only this one; default: both")
     command.add_argument("--tokens", type=int, default=1_000_000, help="length of the corpus; default 1,000,000")
+    command.add_argument(
+        "--answers", type=float, default=1.0, help="temperature of the answers written, 0 for the likeliest; default 1"
+    )
     command.add_argument("--corpus", type=Path, help="a corpus.npy that is there already; its laws are computed anew")
     command.add_argument(
         "--layers", default="", help="of the target, to start from, e.g. 0,1,29; default: 0,1 and last"
@@ -45,6 +48,7 @@ def run(options: argparse.Namespace) -> int:
     for name, low in (("tokens", 1), ("vocabulary", 1), ("steps", 1), ("rows", 1), ("seed", 0)):
         check_int(name, getattr(options, name), low, 2**31)
     check_float("rate", options.rate, 0, 1)
+    check_float("answers", options.answers, 0, 5)
     if options.init:
         _start(options.init)
     if options.stage != "distil":
@@ -96,7 +100,8 @@ def _corpus(options: argparse.Namespace) -> None:
         for done in corpus.read_again(model, options.corpus, options.folder):
             _tell(f"corpus: {done:,} tokens read again")
         return
-    for done in corpus.write(model, options.folder, Writing(seed=options.seed), options.tokens):
+    how = Writing(answers=options.answers, seed=options.seed)
+    for done in corpus.write(model, options.folder, how, options.tokens):
         _tell(f"corpus: {done:,} of {options.tokens:,} tokens")
     corpus.gather(options.folder)
 

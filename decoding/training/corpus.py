@@ -66,9 +66,12 @@ def write_part(model: LanguageModel, how: Writing, number: int) -> Part:
     cache = model.new_cache()
     logits = _next(model, torch.tensor([start]), cache).expand(how.rows, -1)
     cache.reorder([0] * how.rows)
+    ends, turns = torch.tensor(sorted(model.end_ids)), torch.zeros(how.rows, dtype=torch.long)
     for at in range(len(start), how.length):
         law_ids[:, at - 1], law_probs[:, at - 1] = top_of_law(logits)
-        chosen = draw(logits / how.temperature, how.top_p, generator)
+        temperatures = torch.where(turns % 2 == 1, how.answers, how.temperature)
+        chosen = draw(logits, temperatures, how.top_p, generator)
+        turns += torch.isin(chosen, ends)
         ids[:, at] = chosen.numpy()
         if at + 1 < how.length:
             logits = _next(model, chosen[:, None], cache)
@@ -87,23 +90,24 @@ def top_of_law(logits: Tensor) -> tuple[np.ndarray, np.ndarray]:
     return best.indices.numpy().astype(np.uint16), probs.numpy().astype(np.float16)
 
 
-def draw(logits: Tensor, top_p: float, generator: torch.Generator) -> Tensor:
-    """One token (B,) per row of logits (B, V), among the fewest likeliest ones that hold `top_p`.
+def draw(logits: Tensor, temperatures: Tensor, top_p: float, generator: torch.Generator) -> Tensor:
+    """One token (B,) per row of logits (B, V) at its row's temperature (B,), among the fewest likeliest ones that hold
+    `top_p`; the likeliest at temperature 0.
 
     By rejection, which needs no sorting: a token drawn from the whole law is kept where those more likely than it
     hold less than `top_p`, and drawn again where not.
     """
-    probs = logits.softmax(-1)
+    chosen = logits.argmax(-1)
+    open_rows = (temperatures > 0).nonzero()[:, 0]
+    probs = (logits[open_rows] / temperatures[open_rows, None]).softmax(-1)
     cumulated = probs.cumsum(-1)
-    chosen = torch.empty(len(probs), dtype=torch.long)
-    open_rows = torch.arange(len(probs))
     while len(open_rows):
-        uniforms = torch.rand(len(open_rows), 1, generator=generator) * cumulated[open_rows, -1:]
-        found = torch.searchsorted(cumulated[open_rows], uniforms, right=True).clamp(max=probs.shape[-1] - 1)
-        own = probs[open_rows]
-        above = (own * (own > own.gather(-1, found))).sum(-1)
+        uniforms = torch.rand(len(open_rows), 1, generator=generator) * cumulated[:, -1:]
+        found = torch.searchsorted(cumulated, uniforms, right=True).clamp(max=probs.shape[-1] - 1)
+        above = (probs * (probs > probs.gather(-1, found))).sum(-1)
         chosen[open_rows] = found[:, 0]
-        open_rows = open_rows[above >= top_p]
+        again = above >= top_p
+        open_rows, probs, cumulated = open_rows[again], probs[again], cumulated[again]
     return chosen
 
 

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How a corpus is written: texts of `length` tokens, `rows` at a time, at `temperature` and `top_p`."""
+    """How a corpus is written: texts of `length` tokens, `rows` at a time, at `temperature` and `top_p`.
+
+    `answers`: the temperature of every second turn, which answers the one before it; 0 takes the likeliest token.
+    """
 
     rows: int = 192
     length: int = 256
     temperature: float = 1.0
+    answers: float = 1.0
     top_p: float = 0.95
     seed: int = 0
 

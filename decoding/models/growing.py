@@ -1,0 +1,53 @@
+"""A transformers cache whose layers have room to grow: a step writes its own keys and values and copies no past."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+from transformers import DynamicCache
+from transformers.cache_utils import DynamicLayer
+
+ROOM = 64
+"""Tokens of room in a new buffer, beyond twice what it must hold."""
+
+
+class GrowingLayer(DynamicLayer):
+    """Keys and values (B, heads, length, head size) are the front of buffers that are as long again when made."""
+
+    def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
+        super().lazy_initialization(key_states, value_states)
+        self.keys, self.values = (states[..., :0, :] for states in (key_states, value_states))
+        self._buffers = self.keys, self.values
+
+    def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+        """Write the new states (B, heads, T, head size) behind those held; all of them are returned."""
+        if not self.is_initialized:
+            self.lazy_initialization(key_states, value_states)
+        past, new = self.get_seq_length(), key_states.shape[-2]
+        if not self._has_room(past + new):
+            self._buffers = self._moved(self.keys, key_states), self._moved(self.values, value_states)
+        for buffer, states in zip(self._buffers, (key_states, value_states), strict=True):
+            buffer[..., past : past + new, :] = states
+        self.keys, self.values = (buffer[..., : past + new, :] for buffer in self._buffers)
+        return self.keys, self.values
+
+    def _has_room(self, total: int) -> bool:
+        """Whether what is held is the front of the buffers still (rows and places may have been chosen), and fits."""
+        held = zip((self.keys, self.values), self._buffers, strict=True)
+        at_front = all(k.data_ptr() == b.data_ptr() and k.shape[:2] == b.shape[:2] for k, b in held)
+        return at_front and total <= self._buffers[0].shape[-2]
+
+    def _moved(self, held: Tensor, states: Tensor) -> Tensor:
+        rows, heads, new, size = states.shape
+        past = held.shape[-2]
+        buffer = states.new_empty((rows, heads, 2 * (past + new) + ROOM, size))
+        buffer[..., :past, :] = held
+        return buffer
+
+
+def new_cache(config: Any) -> DynamicCache:
+    """An empty cache for a model of this config; layers that keep a window only stay transformers' own."""
+    cache = DynamicCache(config=config)
+    cache.layers = [GrowingLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
+    return cache
