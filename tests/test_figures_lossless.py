@@ -17,10 +17,12 @@ from decoding.trace import Token
 from visualizations.figures import spec_lossless
 from visualizations.figures.spec_lossless_words import lossless_caption
 from visualizations.figures.style import View, text_px
-from visualizations.pages import speculative_lossless
+from visualizations.pages.measuring import recorded
+from visualizations.pages.speculative_lossless import NAME, Tests
 from visualizations.text import LANGS, Text
 
 EN = Text("en")
+RECORDED = recorded("speculative", NAME, Tests) or ()
 FAR = Excess(Token(7, " <b>the"), 0.31, 0.42)
 
 
@@ -38,7 +40,7 @@ def made(draws: int, high: float, lossy: float, plain: float | None = None) -> L
 
 
 TESTS = {
-    **{f"recorded {test.draws}": test for test in speculative_lossless.recorded()},
+    **{f"recorded {test.draws}": test for test in RECORDED},
     "far": made(200_000, 0.0051, 0.98),
     "all exact": made(10_000, 0.03, 0.0),
     "within": made(1_000, 0.09, 0.05),
@@ -126,9 +128,8 @@ def test_lossy_is_told_by_shape_and_word_too(test: LawTest) -> None:
 
 
 def test_one_scale_for_all_amounts_so_that_the_band_narrows() -> None:
-    tests = speculative_lossless.recorded()
-    most = spec_lossless.largest(tests)
-    figures = [spec_lossless.spec_lossless(test, View(EN, "light", 800), most) for test in tests]
+    most = spec_lossless.largest(RECORDED)
+    figures = [spec_lossless.spec_lossless(test, View(EN, "light", 800), most) for test in RECORDED]
     ends = [next(trace["x"][0] for trace in figure["data"] if trace["type"] == "bar") for figure in figures]
     assert ends[0] > 1.5 * ends[1] > 3 * ends[2]
 

@@ -12,7 +12,8 @@ from decoding import api
 from visualizations.lab import Lab
 from visualizations.models import Models
 from visualizations.pages import speculative, speculative_lossless, view
-from visualizations.pages.speculative_lossless import AMOUNTS, NAME, recorded
+from visualizations.pages.measuring import recorded as recorded_of
+from visualizations.pages.speculative_lossless import AMOUNTS, NAME, Tests
 from visualizations.runs import Run
 from visualizations.text import LANGS, Text
 
@@ -24,6 +25,12 @@ TOY, DRAFT = "toy:lecture", "toy:lecture-draft"
 @pytest.fixture
 def lab() -> Iterator[Lab]:
     yield Lab(Models(("smollm2", TOY, DRAFT)))
+
+
+def recorded() -> Tests:
+    found = recorded_of(speculative.LESSON, NAME, Tests)
+    assert found is not None
+    return found
 
 
 def started(lab: Lab, **options: Any) -> Run:

@@ -19,6 +19,7 @@ from visualizations.figures.spec_race_words import times
 from visualizations.lab import Lab
 from visualizations.models import Models
 from visualizations.pages import speculative, speculative_race, speculative_view, view
+from visualizations.pages.measuring import recorded
 from visualizations.runs import Run
 from visualizations.text import LANGS, Text
 
@@ -70,7 +71,8 @@ def run_toy(lab: Lab, after: Callable[[dict[str, Any]], None] = lambda value: No
 
 @EACH_LANG
 def test_the_lesson_has_a_race_of_its_own_rounds(lab: Lab, lang: Any) -> None:
-    lesson, race, text = lab.lesson(speculative.LESSON), speculative_race.recorded(), Text(lang)
+    lesson, race, text = lab.lesson(speculative.LESSON), recorded(speculative.LESSON, NAME, Race), Text(lang)
+    assert race is not None
     written = [len(step.emitted) for step in lesson.rounds()]
     assert list(race.speculative.written) == [sum(written[: i + 1]) for i in range(len(written))]
     assert (race.drafter, race.gamma) == tuple(lesson.header.settings[name] for name in ("drafter", "gamma"))

@@ -86,7 +86,7 @@ def as_neural(run: Run) -> Run:
 def test_the_recorded_run_has_its_own_numbers(lab: Lab, name: str, text: Text) -> None:
     _, kind = PANELS[name]
     lesson = lab.lesson("speculative")
-    found = speculative_sweep.recorded(name, kind)
+    found = measuring.recorded("speculative", name, kind)
     assert found is not None and found.model == lesson.header.model
     assert codec.loads(codec.dumps(found), kind) == found
     panel = shown(lab, lesson, name, text)

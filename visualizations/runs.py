@@ -13,7 +13,7 @@ import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,8 @@ STORE_BYTES = 96_000_000
 FAMILY_LIMIT = 12
 """Most branches of one run that are kept to return to."""
 
+_births = itertools.count()
+
 
 @lru_cache(maxsize=256)
 def _unpack(packed: bytes) -> Step:
@@ -42,6 +44,7 @@ class Run:
 
     `emitted`: the tokens that rounds of speculative decoding gave. `model`: where it is the visitor's own, and no
     server has it by name. `comparison`: other searches beside it. `measured`: what its page measured, by panel.
+    `lesson`: the recorded run that it is, is a copy of, or branched from.
     """
 
     id: str
@@ -58,7 +61,12 @@ class Run:
     model: LanguageModel | None = None
     comparison: Comparison | None = None
     measured: dict[str, Any] = field(default_factory=dict)
-    born: int = field(default_factory=itertools.count().__next__)
+    born: int = field(default_factory=_births.__next__)
+
+    @property
+    def recording(self) -> str | None:
+        """The lesson whose recorded run this is, or is a visitor's copy of."""
+        return self.lesson if self.branched_at is None else None
 
     @property
     def size(self) -> int:
@@ -121,7 +129,7 @@ class Runs:
     def new(self, header: Header) -> Run:
         """An empty run, the first of its family."""
         id = secrets.token_urlsafe(12)
-        return self._add(Run(id, header, family=id))
+        return self.add(Run(id, header, family=id))
 
     def branch(self, parent: Run, at: int, header: Header, known: Collection[str] = ()) -> Run:
         """A new run that shares `parent`'s first `at` steps; `known`: ids of runs that the visitor has seen."""
@@ -130,7 +138,14 @@ class Runs:
         if parent.id in self._pinned:  # everybody sees it; nobody sees what another branched from it
             family, lesson = next(iter(self._own(parent, known)), id), parent.id
         run = Run(id, header, family, at, lesson, parent.packed[:at], parent.drawn[:at])
-        return self._add(run)
+        return self.add(run)
+
+    def own(self, run: Run) -> Run:
+        """A visitor's copy of a run that everybody sees, to keep what only this visitor made; not kept before `add`."""
+        id = secrets.token_urlsafe(12)
+        lists = {"packed": [*run.packed], "drawn": [*run.drawn], "emitted": [*run.emitted]}
+        born = {"measured": dict(run.measured), "born": next(_births)}
+        return replace(run, id=id, family=id, **lists, **born)
 
     def find(self, parent: Run, at: int, token: int, known: Collection[str] = ()) -> Run | None:
         """The run that took `token` after `parent`'s first `at` steps and was left to go on alone; None if none did."""
@@ -143,7 +158,7 @@ class Runs:
 
     def pin(self, id: str, trace: Trace) -> Run:
         """Keep a recorded trace for good under a fixed id."""
-        run = Run(id, trace.header, family=id)
+        run = Run(id, trace.header, family=id, lesson=id)
         for step in trace.steps:
             run.append(step)
         run.finish = trace.finish
@@ -191,7 +206,8 @@ class Runs:
                 _, run = self._runs.popitem(last=False)
                 total -= run.size
 
-    def _add(self, run: Run) -> Run:
+    def add(self, run: Run) -> Run:
+        """Keep a run under its id."""
         with self._lock:
             self._runs[run.id] = run
         self.trim()

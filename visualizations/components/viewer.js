@@ -23,7 +23,9 @@ function read() {
 }
 
 function show(value) {
-  const other = value.run !== state.run;
+  const copied = Boolean(state.run) && value.copy_of === state.run; // the same text, from now on this visitor's own
+  const other = value.run !== state.run && !copied;
+  if (copied && state.details.chip_at) state.details.chip_at = state.details.chip_at.replace(state.run, value.run);
   const { run, prompt = [], tokens = [], branches: list = [], count = tokens.length } = value;
   Object.assign(state, { run, prompt, tokens, branches: list, count, kept: Boolean(value.kept) });
   if (value.kept) state.seen.add(run);

@@ -14,9 +14,9 @@ from decoding.trace import DRAFTERS
 from visualizations.components.viewer import Panel
 from visualizations.figures import spec_align, spec_align_words
 from visualizations.lab import Lab
-from visualizations.pages import view
+from visualizations.pages import measuring, view
 from visualizations.pages.measuring import Told
-from visualizations.pages.speculative_sweep import of_run, settings_of
+from visualizations.pages.speculative_sweep import settings_of
 from visualizations.pages.view import Ask
 from visualizations.runs import Run
 from visualizations.text import Text
@@ -32,7 +32,7 @@ MOST, REPEATS = 40, 3
 
 def shown(lab: Lab, ask: Ask, text: Text, run: Run) -> dict[str, Any]:
     """The panel for a run: its own races, else the invitation to measure them."""
-    found = of_run(run, NAME, Alignment)
+    found = measuring.found(run, NAME, Alignment)
     if found is None:
         made = run.header.settings
         values = {"gamma": made["gamma"], "most": min(MOST, made["max_new_tokens"])}

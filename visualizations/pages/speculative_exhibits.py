@@ -15,7 +15,7 @@ from visualizations.figures.spec_lossless_words import lossless_caption
 from visualizations.figures.spec_sheet import chance
 from visualizations.figures.style import percent, quoted
 from visualizations.figures.words import caption
-from visualizations.pages import speculative_lossless, speculative_sweep, view
+from visualizations.pages import measuring, speculative_lossless, speculative_sweep, view
 from visualizations.pages.view import Ask
 from visualizations.text import Text
 
@@ -128,7 +128,7 @@ def _draws(ask: Ask, text: Text, ranks: int) -> dict[str, Any]:
 @lru_cache(1)
 def measured() -> tuple[float, float]:
     """alpha and c of the recorded sweep, to the slider's two digits."""
-    found = speculative_sweep.recorded(speculative_sweep.NAME, GammaSweep)
+    found = measuring.recorded("speculative", speculative_sweep.NAME, GammaSweep)
     assert found is not None and found.target_times is not None and found.acceptance is not None, (
         "it comes with the app"
     )

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from functools import lru_cache
 from typing import Any
 
-from decoding import codec
 from decoding.models.protocol import LanguageModel
 from decoding.speculative.values import LawTest
 from decoding.trace import Distribution, SpeculativeStep
@@ -14,8 +12,8 @@ from visualizations.components.viewer import Panel, ViewChoice
 from visualizations.figures import spec_lossless
 from visualizations.figures.spec_lossless_words import lossless_caption
 from visualizations.figures.style import number, quoted
-from visualizations.lab import LESSONS, Lab
-from visualizations.pages import view
+from visualizations.lab import Lab
+from visualizations.pages import measuring, view
 from visualizations.pages.measuring import Told
 from visualizations.pages.view import Ask
 from visualizations.runs import Run
@@ -23,7 +21,6 @@ from visualizations.text import Text
 
 NAME = "lossless"
 PANEL = Panel(NAME, button="lossless.button", turn=True)
-LESSON = "speculative"
 AMOUNTS = (1_000, 10_000, 200_000)
 """Draws of each rule; all are tested at once, and the choice says which test is shown."""
 
@@ -45,7 +42,7 @@ def shown(lab: Lab, ask: Ask, text: Text, run: Run) -> dict[str, Any]:
         said = [text("lossless.one", token=quoted(only.top[0].token.text))]
         said += [text("lossless.greedy")] if run.header.settings.get("temperature") == 0 else []
         return {"title": title, "text": text("join").join(said), "idle": True}
-    tests: Tests = run.measured.get(NAME) or (recorded() if run.id == LESSON else ())
+    tests = measuring.found(run, NAME, Tests)
     if not tests:
         return {"title": title, "text": text("lossless.invite", draws=number(AMOUNTS[-1])), "bare": True}
     found = next((test for test in tests if str(test.draws) == ask.details.get("draws")), tests[-1])
@@ -95,9 +92,3 @@ def sources() -> list[Any]:
     from decoding.speculative import lossless
 
     return [lossless.compare, lossless.draw, lossless.accepting, lossless.emitted, lossless.noise]
-
-
-@lru_cache(1)
-def recorded() -> Tests:
-    """The tests of the recorded run, which come with the app."""
-    return codec.loads((LESSONS / LESSON / "lossless.json").read_bytes(), Tests)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import closing
-from functools import lru_cache
 from typing import Any
 
-from decoding import codec
 from decoding.models.protocol import LanguageModel
 from decoding.speculative.cost import predicted, round_cost
 from decoding.speculative.values import Race
 from visualizations.components.viewer import Panel
 from visualizations.figures import spec_race
 from visualizations.figures.spec_race_words import race_caption, times
-from visualizations.lab import LESSONS, Lab
-from visualizations.pages import view
+from visualizations.lab import Lab
+from visualizations.pages import measuring, view
 from visualizations.pages.measuring import Told
 from visualizations.pages.view import Ask
 from visualizations.runs import Run
@@ -23,7 +21,6 @@ from visualizations.text import Text
 
 NAME = "race"
 PANEL = Panel(NAME, button="race.button", turn=True)
-LESSON = "speculative"
 FACTORS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 """By how much playing may be slowed down."""
 LEAST_PACE = 600.0
@@ -56,8 +53,7 @@ def _notes(race: Race, run: Run, text: Text) -> list[str]:
 
 def race_of(run: Run) -> Race | None:
     """The race of this very run: measured here, else the one recorded with the lesson."""
-    measured: Race | None = run.measured.get(NAME)
-    return measured or (recorded() if run.id == LESSON else None)
+    return measuring.found(run, NAME, Race)
 
 
 def counters(text: Text, run: Run, whole: bool) -> list[dict[str, str]]:
@@ -107,8 +103,8 @@ def _raced(lab: Lab, run: Run, model: LanguageModel, repeats: int, words: str) -
     def measure() -> Generator[float, None, None]:
         run.measured[NAME] = yield from racing(lab.racers(model, run), repeats)
 
-    with closing(measure()) as measuring:
-        for done in measuring:
+    with closing(measure()) as race:
+        for done in race:
             yield words, done
 
 
@@ -117,9 +113,3 @@ def sources() -> list[Any]:
     from decoding.speculative import race
 
     return [race.racing, race.Racers, race.Timed, Race, round_cost, predicted]
-
-
-@lru_cache(1)
-def recorded() -> Race:
-    """The race that comes with the lesson's run."""
-    return codec.loads((LESSONS / LESSON / f"{NAME}.json").read_bytes(), Race)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import closing
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from decoding import codec
 from decoding.models.protocol import LanguageModel
-from decoding.speculative.values import Alignment, GammaSweep
+from decoding.speculative.values import GammaSweep
 from decoding.trace import MAX_GAMMA
 from decoding.values import ForwardTimes
 from visualizations.components.viewer import Panel
 from visualizations.figures import spec_align_words, spec_sweep, spec_sweep_words
-from visualizations.lab import LESSONS, Lab
-from visualizations.pages import view
+from visualizations.lab import Lab
+from visualizations.pages import measuring, view
 from visualizations.pages.measuring import Told
 from visualizations.pages.view import Ask
 from visualizations.runs import Run
@@ -26,18 +24,15 @@ if TYPE_CHECKING:
 
 NAME = "sweep"
 PANEL = Panel(NAME, button="sweep.measure", turn=True)
-FOLDER = LESSONS / "speculative"
 SECONDS = 60
 """So long a sweep may take, roughly."""
 LEAST, MOST = 16, 64
 """New tokens of a text: where the time is short, and where it is not."""
 
-Measured = TypeVar("Measured", GammaSweep, Alignment)
-
 
 def shown(lab: Lab, ask: Ask, text: Text, run: Run) -> dict[str, Any]:
     """The panel for a run: its own sweep, else the invitation to measure one."""
-    found = of_run(run, NAME, GammaSweep)
+    found = measuring.found(run, NAME, GammaSweep)
     if found is None:
         key = "sweep.invite_table" if run.header.model.is_table else "sweep.invite_text"
         most = min(MOST, run.header.settings["max_new_tokens"])
@@ -55,21 +50,6 @@ def _where(times: ForwardTimes, text: Text, key: str, drafter: str) -> str:
     """On what machine, of which models."""
     how = {"model": times.model.name, "dtype": times.model.dtype, "engine": times.model.engine}
     return text(key, machine=times.machine, cores=times.cores, drafter=drafter, **how)
-
-
-def of_run(run: Run, name: str, kind: type[Measured]) -> Measured | None:
-    """What was measured for this run here, else what comes with the app for it; None where nothing was."""
-    if name in run.measured:
-        found: Measured = run.measured[name]
-        return found
-    return recorded(name, kind) if run.id == FOLDER.name else None
-
-
-@lru_cache(4)
-def recorded(name: str, kind: type[Measured]) -> Measured | None:
-    """What a panel of the recorded run shows at first; None where it was not recorded."""
-    path = FOLDER / f"{name}.json"
-    return codec.loads(path.read_bytes(), kind) if path.exists() else None
 
 
 def job(lab: Lab, text: Text, run: Run, model: LanguageModel) -> Generator[Told, None, None]:
