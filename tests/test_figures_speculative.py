@@ -227,8 +227,10 @@ def test_the_pairs_hold_all_of_both_laws(steps: Steps) -> None:
         chip = chips(step)[index]
         if chip.verdict is None:
             continue
-        found = spec_verdict.pairs(chip.verdict, chip.token)
+        instead = step.added.token if step.added and chip.fate == "rejected" else None
+        found = spec_verdict.pairs(chip.verdict, chip.token, instead)
         assert found[0].token == chip.token
+        assert instead is None or instead in [pair.token for pair in found]
         assert (found[0].target_prob, found[0].draft_prob) == pytest.approx(
             (chip.verdict.target_prob, chip.verdict.draft_prob)
         )
@@ -237,6 +239,19 @@ def test_the_pairs_hold_all_of_both_laws(steps: Steps) -> None:
         assert len(found) <= spec_verdict.MOST_PAIRS + 1
         if chip.verdict.drawn:
             assert chip.verdict.drawn in [pair.token for pair in found]
+
+
+@pytest.mark.parametrize("rule", ["lossless", "exact", "top_k", "typical"])
+def test_what_came_instead_has_bars_of_its_own(rule: made.Rule) -> None:
+    """In both charts, though six tokens are likelier in either law."""
+    p = {" fun": 0.04, **{f" w{i}": 0.15 for i in range(6)}, " rare": 0.06}
+    q = {" fun": 0.22, **{f" w{i}": 0.12 for i in range(6)}, " rare": 0.06 - 1e-3}
+    place = made.Place(" fun", p, q | {" w0": 0.121}, u=0.9, drawn=" rare")
+    step = made.step([place], p, " rare", rule, limit={"typical": 0.1}.get(rule, 2))
+    assert fates(step)[0] == "rejected"
+    figure = spec_verdict.verdict(step, 0, CARD)
+    assert figure is not None
+    assert sum(words.removeprefix("▸ ") == "␣rare" for words in labels(figure)) == 2
 
 
 @pytest.mark.parametrize(

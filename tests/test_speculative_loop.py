@@ -22,6 +22,7 @@ from decoding.sampling import Uniforms, sample
 from decoding.settings import sample_settings
 from decoding.speculative.drafters import Drafter, ModelDrafter, drafter_of
 from decoding.speculative.loop import speculate
+from decoding.speculative.tree import ROOT
 from decoding.speculative_settings import VERIFIERS, SpeculativeSettings, speculative_settings
 from decoding.trace import SpeculativeStep
 from tests.speculative_toys import TARGET_ROWS, Scripted, draft_toy, target_toy, toy, words_of
@@ -483,6 +484,49 @@ def test_the_residual_is_recorded_after_a_lossless_rejection_and_p_after_others(
         assert all(found.get(token, 0.0) == pytest.approx(prob, abs=1e-9) for token, prob in expected.items())
         checked[last.rule] += 1
     assert set(checked) == set(VERIFIERS)
+
+
+@pytest.mark.parametrize("verifier", VERIFIERS)
+def test_what_came_instead_is_listed_where_the_draft_was_rejected(verifier: str) -> None:
+    """With its p and q there, though neither law finds it likely: those of the same run that lists all tokens."""
+    model, draft = target_toy(max_words=9), draft_toy(max_words=9)
+    prompt, unlikely = model.encode(""), 0
+    for seed in range(30):
+        few, all_ = (
+            rounds(model, draft, prompt, seed, drafter="model", verifier=verifier, temperature=3.0, top=top)
+            for top in (1, 9)
+        )
+        for step, whole in zip(few, all_, strict=True):
+            if step.ending != "recovered" or step.added is None:
+                continue
+            last = step.verdicts[-1]
+            for law, full in ((last.target, whole.verdicts[-1].target), (last.draft, whole.verdicts[-1].draft)):
+                expected = {c.token: c.prob for c in full.top}[step.added.token]
+                assert {c.token: c.prob for c in law.top}[step.added.token] == expected
+            best = {max(law.top, key=lambda c: c.prob).token for law in (last.target, last.draft)}
+            unlikely += step.added.token not in best
+    assert unlikely > 3
+
+
+def test_of_siblings_each_lists_what_was_drawn_at_its_own_place() -> None:
+    """Both of a pair that was rejected whole; not the first of a pair whose second was accepted."""
+    model = target_toy(max_words=9)
+    a, b, c = (model.encode(word)[-1] for word in "abc")
+    seen = Counter[bool]()
+    for seed in range(60):
+        drafter = Scripted([[a, b, c]], model.info.vocab_size, parents=[ROOT, ROOT, 1])
+        step = next(iter(speculate(model, drafter, model.encode(""), asked(top=1, temperature=0.9), Uniforms(seed))))
+        if step.ending != "recovered" or step.added is None:
+            continue
+        listed = [{c.token for c in verdict.target.top} for verdict in step.verdicts]
+        assert step.added.token in listed[-1]
+        whole = not any(verdict.accepted for verdict in step.verdicts)
+        if whole:
+            assert len(listed) == 2 and step.added.token in listed[0]
+        elif len(listed) == 3 and step.added.token.id not in (a, b):
+            assert step.added.token not in listed[0]
+        seen[whole] += 1
+    assert seen[True] > 0 and seen[False] > 0
 
 
 def test_a_round_without_a_draft_is_a_plain_step() -> None:

@@ -120,7 +120,7 @@ def _record(
     return SpeculativeStep(
         position=position,
         nodes=nodes,
-        verdicts=tuple(_verdict(judgement, settings, token) for judgement in outcome.judgements),
+        verdicts=tuple(_verdict(judgement, outcome, settings, token) for judgement in outcome.judgements),
         added=added,
         emitted=accepted if added is None else (*accepted, added.token),
         ending=outcome.ending,
@@ -137,10 +137,11 @@ def _nodes(draft: Draft, token: TokenOf) -> tuple[DraftNode, ...]:
     )
 
 
-def _verdict(judgement: Judgement, settings: SpeculativeSettings, token: TokenOf) -> Verdict:
-    """A ruling with both laws, each listing the likeliest tokens of either and the one judged."""
+def _verdict(judgement: Judgement, outcome: Outcome, settings: SpeculativeSettings, token: TokenOf) -> Verdict:
+    """A ruling with both laws, each listing the likeliest tokens of either, the one judged, and what came instead."""
     case, ruling = judgement.case, judgement.ruling
-    ids = observe.shown_ids((case.target, case.draft), settings.top, case.token)
+    likeliest = observe.shown_ids((case.target, case.draft), settings.top, case.token)
+    ids = list(dict.fromkeys([*likeliest, *_instead(judgement, outcome)]))
     return Verdict(
         node=judgement.node,
         rule=settings.rule.name,
@@ -154,6 +155,15 @@ def _verdict(judgement: Judgement, settings: SpeculativeSettings, token: TokenOf
         draft=observe.distribution(case.draft, ids, token),
         drawn=None if ruling.drawn is None else token(ruling.drawn),
     )
+
+
+def _instead(judgement: Judgement, outcome: Outcome) -> Iterator[int]:
+    """What the target drew itself where this token was judged: by the exact rule, and once all there were rejected."""
+    if judgement.ruling.drawn is not None:
+        yield judgement.ruling.drawn
+    rest = outcome.judgements[outcome.judgements.index(judgement) :]
+    if outcome.added is not None and not any(each.ruling.accepted for each in rest):
+        yield outcome.added.token
 
 
 def _addition(added: Added, top: int, token: TokenOf) -> Addition:

@@ -40,10 +40,11 @@ class Verdict:
     """What the target says of one drafted token. Nodes after a rejected one get none.
 
     `target_prob` p and `draft_prob` q: its probabilities in the laws `target` and `draft`, which are those really
-    drawn from, after temperature and all filters; both list the same tokens. Where the lossless rule has rejected a
-    sibling before, `target` is the residual of that. `rank`: of the token in the target's law, 1 the likeliest, ties
-    by id, removed ones last. `threshold`: what decided, by `rule`: lossless: uniform < threshold = min(1, p/q);
-    exact: none, the target drew `drawn`; top_k: p > 0 and rank <= threshold = K; typical: p > threshold.
+    drawn from, after temperature and all filters; both list the same tokens, among them what the target drew instead.
+    Where the lossless rule has rejected a sibling before, `target` is the residual of that. `rank`: of the token in
+    the target's law, 1 the likeliest, ties by id, removed ones last. `threshold`: what decided, by `rule`: lossless:
+    uniform < threshold = min(1, p/q); exact: none, the target drew `drawn`; top_k: p > 0 and rank <= threshold = K;
+    typical: p > threshold.
     `uniform`: where the rule drew one.
     """
 

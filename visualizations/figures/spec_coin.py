@@ -69,10 +69,10 @@ def _exact(sheet: Sheet, verdict: Verdict, u: float | None) -> None:
 
 def stretch(verdict: Verdict) -> tuple[float, float] | None:
     """What this token covers of [0, 1) in the target's law laid end to end; None where likelier ones are not listed."""
-    above = [c.prob for c in sorted(verdict.target.top, key=lambda c: (-c.prob, c.token.id))][: verdict.rank - 1]
-    if len(above) < verdict.rank - 1:
+    probs = sorted((c.prob for c in verdict.target.top), reverse=True)
+    if len(probs) < verdict.rank or abs(probs[verdict.rank - 1] - verdict.target_prob) > 1e-12:
         return None
-    low = min(1.0, sum(above))
+    low = min(1.0, sum(probs[: verdict.rank - 1]))
     return low, min(1.0, low + verdict.target_prob)
 
 

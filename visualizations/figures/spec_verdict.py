@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from decoding.trace import SpeculativeStep, Token, Verdict
+from decoding.trace import Addition, SpeculativeStep, Token, Verdict
 from visualizations.figures import spec_coin
 from visualizations.figures.spec_chips import LOSSY, Chip, chips
 from visualizations.figures.spec_coin import told
@@ -24,9 +24,9 @@ def verdict(step: SpeculativeStep, index: int, view: View) -> Figure | None:
     chip = chips(step)[index]
     sheet = Sheet(view)
     if chip.verdict is not None:
-        own = step.added.uniform if step.added and chip.fate == "rejected" else None
-        _judged(sheet, chip.verdict, chip.token, own)
-        if chip.fate == "rejected" and step.added is not None:
+        instead = step.added if chip.fate == "rejected" else None
+        _judged(sheet, chip.verdict, chip.token, instead)
+        if instead is not None:
             sheet.gap(6)
             _added(sheet, step, "redrawn")
         return sheet.figure()
@@ -36,20 +36,20 @@ def verdict(step: SpeculativeStep, index: int, view: View) -> Figure | None:
     return None
 
 
-def _judged(sheet: Sheet, judged: Verdict, token: Token, own: float | None) -> None:
+def _judged(sheet: Sheet, judged: Verdict, token: Token, instead: Addition | None) -> None:
     """p and q of the tokens that mattered most there, then the rule's bar."""
-    sheet.pairs(pairs(judged, token), token.id)
+    sheet.pairs(pairs(judged, token, None if instead is None else instead.token), token.id)
     sheet.gap(8)
-    spec_coin.bar(sheet, judged, own)
+    spec_coin.bar(sheet, judged, None if instead is None else instead.uniform)
 
 
-def pairs(judged: Verdict, token: Token, most: int = MOST_PAIRS) -> list[Pair]:
+def pairs(judged: Verdict, token: Token, instead: Token | None = None, most: int = MOST_PAIRS) -> list[Pair]:
     """The drafted token, what the target drew itself, then the likeliest in either law; the rest as one."""
     draft = {c.token.id: c.prob for c in judged.draft.top}
     target = {c.token.id: c.prob for c in judged.target.top}
     tokens = {c.token.id: c.token for c in (*judged.draft.top, *judged.target.top)}
     higher = {id: max(target.get(id, 0.0), draft.get(id, 0.0)) for id in tokens}
-    first = [token.id, *([judged.drawn.id] if judged.drawn else [])]
+    first = [each.id for each in (token, judged.drawn, instead) if each is not None]
     order = dict.fromkeys([*first, *sorted(tokens, key=lambda id: (-higher[id], id))])
     able = [id for id in order if id in tokens and (id in first or higher[id] > 0)]
     shown = [Pair(tokens[id], target.get(id, 0.0), draft.get(id, 0.0)) for id in able[:most]]
