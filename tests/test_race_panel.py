@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
+from itertools import accumulate, islice
 from typing import Any
 
 import pytest
 
-from decoding import codec
+from decoding import api, codec
 from decoding.speculative.cost import predicted
 from decoding.speculative.race import REPEATS, racing, result
 from decoding.speculative.values import Race
 from decoding.trace import Trace
-from tests.speculative_clock import Time, racers
+from tests.speculative_clock import Time, racers, target_table
 from visualizations.figures.spec_race_words import times
 from visualizations.lab import Lab
 from visualizations.models import Models
@@ -149,6 +151,22 @@ def test_the_button_races_again_three_times(lab: Lab, monkeypatch: pytest.Monkey
     assert told[0][1] == 0 and told[-1][1] == 1
     assert run.measured[NAME] == raced(REPEATS)
     assert codec.loads(codec.dumps(run.measured[NAME]), Race) == run.measured[NAME]
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_a_run_that_was_stopped_is_raced_as_far_as_it_came(lab: Lab, rounds: int) -> None:
+    model = target_table()
+    settings = api.speculative_settings(drafter="random", gamma=3, max_new_tokens=60)
+    run = lab.runs.new(api.prepare(model, "", settings, 4))
+    with closing(lab.run(model, run, settings)) as steps:
+        for _ in islice(steps, rounds):
+            pass
+    assert run.finish is not None and run.finish.reason == "cancelled"
+    for _ in speculative_race.job(lab, EN, run, model):
+        pass
+    race = run.measured[NAME]
+    assert race.speculative.written == tuple(accumulate(len(step.emitted) for step in run.rounds()))
+    assert race.plain.written[-1] == race.speculative.written[-1] == len(run.emitted) < 60
 
 
 def test_after_a_run_it_is_raced_once_and_stop_ends_that(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

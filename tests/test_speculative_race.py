@@ -20,7 +20,9 @@ from decoding.speculative.drafters import drafter_of
 from decoding.speculative.loop import speculate
 from decoding.speculative.race import WARM_STEPS, Racers, Timed, racing, result
 from decoding.speculative.values import Race
+from decoding.speculative_settings import speculative_settings
 from tests.speculative_clock import Ticking, Time, draft_seconds, draft_table, racers, target_seconds, target_table
+from tests.speculative_toys import draft_toy, target_toy
 
 DRAFTERS = ("toy", "ngram", "random", "oracle")
 EACH_DRAFTER = pytest.mark.parametrize("drafter", DRAFTERS)
@@ -130,9 +132,9 @@ def test_both_are_warmed_then_whole_runs_alternate() -> None:
     class Noted(Racers):
         """Writes down who runs."""
 
-        def plain(self) -> Any:
+        def plain(self, exactly: int | None = None) -> Any:
             order.append("plain")
-            return Racers.plain(self)
+            return Racers.plain(self, exactly)
 
         def speculative(self) -> Any:
             order.append("speculative")
@@ -143,10 +145,10 @@ def test_both_are_warmed_then_whole_runs_alternate() -> None:
     assert list(islice(running, 2 * WARM_STEPS)) == [0.0] * (2 * WARM_STEPS)
     assert order == ["plain", "speculative"] and len(model.seen) == 2 * WARM_STEPS
     result(running)
-    assert order[2:] == ["plain", "speculative", "speculative", "plain", "plain", "speculative"]
+    assert order[2:] == ["speculative", "plain", "plain", "speculative", "speculative", "plain"]
     order.clear()
     result(racing(noted, 1, warm=False))
-    assert order == ["plain", "speculative"]
+    assert order == ["speculative", "plain"]
 
 
 def test_the_run_in_the_middle_is_told_and_the_others_totals() -> None:
@@ -178,6 +180,21 @@ def test_a_race_that_is_closed_ends_at_once() -> None:
 
 
 # --- what is compared ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("drafter", ["toy", "random", "oracle"])
+def test_both_write_as_many_tokens_wherever_either_would_end(drafter: str) -> None:
+    """Left alone, plain decoding ends sooner or later than speculation does."""
+    target, draft = target_toy(), draft_toy()
+    settings = speculative_settings(drafter=drafter, gamma=3, max_new_tokens=24)
+    longer = set()
+    for seed in range(24):
+        field = Racers(target, draft if settings.needs_model else None, target.encode(""), settings, seed)
+        *_, alone = field.plain()
+        race = raced(field, repeats=2)
+        assert race.plain.written[-1] == race.speculative.written[-1] == len(race.plain.written)
+        longer.add(alone - race.speculative.written[-1])
+    assert min(longer) < 0 < max(longer), "or nothing was tested"
 
 
 @EACH_DRAFTER

@@ -60,10 +60,15 @@ class Racers:
     seed: int
     clock: Clock = time.perf_counter
 
-    def plain(self) -> _Run:
-        """Every token drawn by a direct scan of the law that speculation has for its target."""
+    def plain(self, exactly: int | None = None) -> _Run:
+        """Every token drawn by a direct scan of the law that speculation has for its target.
+
+        `exactly`: so many tokens, past an end token too.
+        """
         own, reader = self.settings, self._timed(self.model)
-        settings = SampleSettings(own.processors, "direct", own.max_new_tokens, own.top)
+        settings = SampleSettings(own.processors, "direct", exactly or own.max_new_tokens, own.top)
+        if exactly:
+            reader.end_ids = frozenset()
         return _Run(sample(reader, self.prompt, settings, Uniforms(self.seed)), reader, None, self.clock)
 
     def speculative(self) -> _Run:
@@ -120,17 +125,17 @@ class _Run:
 def racing(racers: Racers, repeats: int = REPEATS, warm: bool = True) -> Generator[float, None, Race]:
     """Yield the fraction done after every step, and return the race.
 
-    `warm`: run the first steps of each before. Then whole runs alternate, and who begins alternates too. Raises
-    UserError as the loops do.
+    `warm`: run the first steps of each before. Then whole runs alternate, and who begins alternates too. Plain
+    decoding writes as many tokens as speculation did. Raises UserError as the loops do.
     """
     for start in (racers.plain, racers.speculative) if warm else ():
         for _ in islice(start(), WARM_STEPS):
             yield 0.0
     runs: dict[str, list[_Run]] = {"plain": [], "speculative": []}
-    start_of = {"plain": racers.plain, "speculative": racers.speculative}
     for turn in range(repeats):
-        for name in ("plain", "speculative") if turn % 2 == 0 else ("speculative", "plain"):
-            runs[name].append(start_of[name]())
+        for name in ("speculative", "plain") if turn % 2 == 0 else ("plain", "speculative"):
+            as_many = name == "plain" and len(runs["speculative"][0].ids)
+            runs[name].append(racers.plain(as_many) if as_many else racers.speculative())
             before = sum(map(len, runs.values())) - 1
             for written in runs[name][-1]:
                 yield (before + written / racers.settings.max_new_tokens) / (2 * repeats)

@@ -66,7 +66,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """One prompt by plain decoding and by speculation, in turns on one machine: same engine, law and seed.
+    """One prompt by plain decoding and by speculation, in turns on one machine: same engine, law, seed and length.
 
     `places[i]`: the drafts that stood (i + 1)th in their round. `same_text`: whether both wrote the same tokens.
     """

@@ -101,11 +101,17 @@ def _raced(lab: Lab, run: Run, model: LanguageModel, repeats: int, words: str) -
     from decoding.speculative.race import racing
 
     def measure() -> Generator[float, None, None]:
-        run.measured[NAME] = yield from racing(lab.racers(model, run), repeats)
+        run.measured[NAME] = yield from racing(lab.racers(model, run, **_as_far(run)), repeats)
 
     with closing(measure()) as race:
         for done in race:
             yield words, done
+
+
+def _as_far(run: Run) -> dict[str, int]:
+    """A run that was stopped is raced as far as it came."""
+    stopped = run.finish is not None and run.finish.reason == "cancelled"
+    return {"max_new_tokens": len(run.emitted)} if stopped else {}
 
 
 def sources() -> list[Any]:
