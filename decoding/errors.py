@@ -102,6 +102,9 @@ MESSAGES: dict[str, str] = {
     "draft_unsupported": (
         "{name} has no layers that a draft can be made of: choose ngram, random, oracle, or a draft model's name."
     ),
+    "draft_one_layer": (
+        "{name} has one layer, so none comes before its last: choose ngram, random, oracle, or a draft model's name."
+    ),
     "no_draft": (
         "No trained draft of {name} comes with the app: "
         "train one with python -m decoding train-draft, or choose another drafter."

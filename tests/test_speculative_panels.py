@@ -11,7 +11,8 @@ import pytest
 
 from decoding import api, codec
 from decoding.errors import UserError
-from decoding.models import timing
+from decoding.models import drafts, timing
+from decoding.models.huggingface import HuggingFaceModel
 from decoding.models.protocol import LanguageModel
 from decoding.speculative.values import Alignment, GammaSweep, LeftOut
 from decoding.trace import DRAFTERS, MAX_GAMMA
@@ -208,13 +209,24 @@ def test_contestants() -> None:
 
 
 def test_no_more_early_layers_than_the_model_has(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
-    from decoding.models import drafts
-
     model = lab.models.get(TOY)
     settings = api.speculative_settings(exit_layer=28)
     assert speculative_align._fitting(settings, model) == settings, "a table has none: the races say so"
     monkeypatch.setattr(drafts, "decoder_layers", lambda model: 12)
     assert speculative_align._fitting(settings, model).exit_layer == 11
+
+
+def test_of_one_layer_only_the_early_exit_is_left_out(lab: Lab, make_module: Any, tiny_tokenizer: Any) -> None:
+    model: Any = HuggingFaceModel(make_module("llama", num_hidden_layers=1), tiny_tokenizer, "tiny")
+    with pytest.raises(UserError, match="tiny has one layer"):
+        drafts.load("early", model, 1)
+    settings = api.speculative_settings(drafter="random", gamma=2, max_new_tokens=4)
+    run = lab.runs.new(api.prepare(model, "one two", settings, 1))
+    list(speculative_align.job(lab, EN, run, model))
+    found = run.measured["alignment"]
+    assert [race.drafter for race in found.races] == ["ngram", "random", "oracle"]
+    assert found.left_out == (LeftOut("trained", "no_draft", "tiny"), LeftOut("early", "draft_one_layer", "tiny"))
+    assert "Left out: early layers (tiny has one layer only)." in shown(lab, run, "alignment")["text"]
 
 
 def test_a_draft_that_is_broken_is_told(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

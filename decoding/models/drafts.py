@@ -25,6 +25,8 @@ def load(kind: str, target: LanguageModel, exit_layer: int = 8, progress: Progre
     """
     layers = decoder_layers(target)
     if kind == "early":
+        if layers == 1:
+            raise UserError("draft_one_layer", name=target.info.name)
         if not 1 <= exit_layer < layers:
             raise UserError("out_of_range", name="exit_layer", value=exit_layer, limit=f"1 … {layers - 1}")
         return reduced(target, Reduction(exit_layer), progress)

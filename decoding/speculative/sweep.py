@@ -15,7 +15,7 @@ from decoding.trace import DRAFTERS, MAX_GAMMA
 from decoding.values import ForwardTimes
 
 GAMMAS = range(1, MAX_GAMMA + 1)
-CANNOT_HAVE = frozenset({"no_draft", "draft_of_table", "draft_unsupported", "draft_other_target"})
+CANNOT_HAVE = frozenset({"no_draft", "draft_of_table", "draft_unsupported", "draft_one_layer", "draft_other_target"})
 """Errors that say of a drafter that this model has none such."""
 
 Name = TypeVar("Name")

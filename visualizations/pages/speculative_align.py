@@ -83,9 +83,9 @@ def _fitting(settings: SpeculativeSettings, model: LanguageModel) -> Speculative
 
     try:
         last = decoder_layers(model) - 1
-    except UserError:  # it has none: that drafter is left out
-        return settings
-    return replace(settings, exit_layer=max(1, min(settings.exit_layer, last)))
+    except UserError:
+        last = 0
+    return replace(settings, exit_layer=min(settings.exit_layer, last)) if last else settings  # else it is left out
 
 
 def _ready(lab: Lab, text: Text, model: LanguageModel, settings: SpeculativeSettings) -> Generator[Told, None, None]:

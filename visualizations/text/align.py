@@ -70,6 +70,7 @@ ALIGN: dict[str, tuple[str, str]] = {
         "no draft can be made of the layers of {model}",
         "{model} 的层不能拿来做草稿",
     ),
+    "align.why_draft_one_layer": ("{model} has one layer only", "{model} 只有一层"),
     "align.why_draft_other_target": (
         "it was trained for another target than {model}",
         "它是为别的目标模型训练的，不是为 {model}",

@@ -62,6 +62,7 @@ ERRORS: dict[str, str] = {
     ),
     "draft_of_table": "{name} 是一张表，不能从它做出草稿模型：请选 ngram、random、oracle，或另一张表。",
     "draft_unsupported": "{name} 没有可以拿来做草稿的层：请选 ngram、random、oracle，或写一个草稿模型的名字。",
+    "draft_one_layer": "{name} 只有一层，没有可以提前退出的层：请选 ngram、random、oracle，或写一个草稿模型的名字。",
     "no_draft": "本应用没有为 {name} 训练过的草稿模型：请用 python -m decoding train-draft 训练一个，或换一种起草方式。",
     "draft_broken": "读不出 {path} 里的草稿模型（{reason}）：请给出 train-draft 写成的文件夹。",
     "draft_other_target": "这个草稿模型是为 {target} 训练的，不是为 {name}：请换一种起草方式，或另训练一个。",
