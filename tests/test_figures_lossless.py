@@ -14,7 +14,7 @@ import pytest
 
 from decoding.speculative.values import EmittedLaw, Excess, LawTest
 from decoding.trace import Token
-from visualizations.figures import spec_lossless
+from visualizations.figures import spec_lossless, spec_lossless_words
 from visualizations.figures.spec_lossless_words import lossless_caption
 from visualizations.figures.style import View, text_px
 from visualizations.pages.measuring import recorded
@@ -149,6 +149,61 @@ def test_the_token_written_too_often_is_named_with_both_shares() -> None:
     assert "Top-K writes “␣<b>the” 42.0 % of the time instead of 31.0 %." in caption(TESTS["far"])[1]
     assert "Top-K 规则写出“␣<b>the”的概率是 42.0 %，而不是 31.0 %。" in caption(TESTS["far"], "zh")[1]
     assert "instead of" not in caption(TESTS["all exact"])[1]
+
+
+def tied(lossy: float = 0.3, typical: float = 0.3, measured: float = 0.301, plain: float | None = None) -> LawTest:
+    """Both lossy rules off, by so much."""
+    test = made(10_000, 0.02, lossy, plain)
+    other = replace(test.rules[4], exact=typical, measured=measured, excess=FAR)
+    return replace(test, rules=(*test.rules[:4], other))
+
+
+@pytest.mark.parametrize("typical", [0.3, 0.3 + 1e-12, 0.3049, 0.2951])
+def test_of_rules_equally_far_none_is_called_the_worst(typical: float) -> None:
+    """Equal in the digits shown; measured, the one or the other may be ahead."""
+    for lang, title, said in (
+        (
+            "en",
+            "Top-K and typical acceptance are each 0.30 away",
+            "Top-K and typical acceptance write “␣<b>the” 42.0 %",
+        ),
+        ("zh", "Top-K 规则和典型接受与目标分布都相差 0.30", "Top-K 规则和典型接受写出“␣<b>the”的概率都是 42.0 %"),
+    ):
+        for measured in (0.29, 0.31):
+            found = caption(tied(0.3, typical, measured), lang)
+            assert title in found[0] and said in found[1]
+    assert (
+        "keep the target’s law; Top-K and typical acceptance are each" in caption(tied(typical=typical, plain=0.03))[0]
+    )
+
+
+def test_a_rule_ahead_in_the_digits_shown_is_named_alone() -> None:
+    assert "typical acceptance is 0.31 away" in caption(tied(0.3, 0.306))[0]
+    assert "Top-K is 0.30 away" in caption(tied(0.3, 0.294))[0]
+
+
+def test_rules_equally_far_may_write_other_tokens() -> None:
+    test = tied()
+    other = replace(test.rules[4], excess=replace(FAR, token=Token(8, " it")))
+    text = caption(replace(test, rules=(*test.rules[:4], other)))[1]
+    assert "Top-K writes “␣<b>the” 42.0 %" in text and "Typical acceptance writes “␣it” 42.0 %" in text
+
+
+def test_one_rule_beyond_the_noise_is_enough_to_tell() -> None:
+    """Also where the other, as far off, happened to stay within it."""
+    test = tied(0.021, 0.021, measured=0.03)
+    within = replace(test.rules[3], measured=0.019)
+    assert "each 0.021 away" in caption(replace(test, rules=(*test.rules[:3], within, test.rules[4])))[0]
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_the_recorded_title_ranks_no_rule_above_its_equal(lang: Any) -> None:
+    text = Text(lang)
+    for test in RECORDED:
+        far = spec_lossless_words.worst(test)
+        title = caption(test, lang)[0]
+        if any(law.measured > test.high for law in test.rules):
+            assert all(text(f"lossless.name_{law.rule}") in title for law in far)
 
 
 def test_a_lossless_rule_out_of_the_band_is_owned_up_to() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from decoding.speculative.values import EmittedLaw, LawTest
 from visualizations.figures.spec_sheet import chance
 from visualizations.figures.style import View, number, percent, quoted
@@ -18,37 +20,43 @@ def told(law: EmittedLaw) -> str:
     return "0" if law.excess is None else chance(law.exact)
 
 
-def worst(test: LawTest) -> EmittedLaw | None:
-    """The rule that is farthest from the target exactly; None where all follow it."""
-    far = max(test.rules, key=lambda law: law.exact)
-    return None if far.excess is None else far
+def worst(test: LawTest) -> list[EmittedLaw]:
+    """The rules that are farthest from the target exactly, equal in the digits shown; none where all follow it."""
+    off = [law for law in test.rules if law.excess is not None]
+    most = chance(max((law.exact for law in off), default=0.0))
+    return [law for law in off if chance(law.exact) == most]
 
 
 def lossless_caption(test: LawTest, view: View) -> Caption:
-    """Which rules keep the law, what is shaded, and which token the worst one writes too often."""
+    """Which rules keep the law, what is shaded, and which token the worst ones write too often."""
     text, odds = view.text, number(round(1 / (1 - test.level)))
     noise = {"expected": chance(test.expected), "high": chance(test.high), "odds": odds}
     said = [text("lossless.what", draws=number(test.draws)), text("lossless.noise", **noise), _excess(test, view)]
     if out := _out(test):
-        names = list_of([bare(law, view) for law in out], view)
-        said.append(text("lossless.left", rules=names, odds=odds))
+        said.append(text("lossless.left", rules=_names(out, view), odds=odds))
     return caption(_title(test, view), said, view)
 
 
 def _title(test: LawTest, view: View) -> str:
-    """The finding: whether, and how far, the farthest rule is seen to be off."""
+    """The finding: whether any rule is seen to be off, and how far the farthest are."""
     far = worst(test)
-    if far is None:
+    if not far:
         return view.text("lossless.all_exact")
-    if far.measured <= test.high:
+    if all(law.measured <= test.high for law in test.rules):
         return view.text("lossless.all_within", draws=number(test.draws))
-    key = "lossless.finding_exact" if _out(test) else "lossless.finding"
-    return view.text(key, rule=bare(far, view), distance=chance(far.exact if far.excess else far.measured))
+    one, several = "lossless.finding", "lossless.finding_tied"
+    if _out(test):
+        one, several = "lossless.finding_exact", "lossless.finding_exact_tied"
+    return view.text(one if len(far) == 1 else several, rule=_names(far, view), distance=chance(far[0].exact))
 
 
 def _out(test: LawTest) -> list[EmittedLaw]:
     """Those that follow the target and yet were measured beyond the noise."""
     return [law for law in test.rules if law.excess is None and law.measured > test.high]
+
+
+def _names(laws: Sequence[EmittedLaw], view: View) -> str:
+    return list_of([bare(law, view) for law in laws], view)
 
 
 def bare(law: EmittedLaw, view: View) -> str:
@@ -57,11 +65,15 @@ def bare(law: EmittedLaw, view: View) -> str:
 
 
 def _excess(test: LawTest, view: View) -> str:
-    """What the farthest rule writes too often."""
-    far = worst(test)
-    if far is None or far.excess is None:
-        return ""
-    shares = {"emitted": percent(far.excess.emitted_prob), "target": percent(far.excess.target_prob)}
-    rule, hole = bare(far, view), "{token}"
-    said = spaced(view.text("lossless.excess", rule=rule[0].upper() + rule[1:], token=hole, **shares))
-    return said.replace(hole, quoted(far.excess.token.text))
+    """What the farthest rules write too often: in one sentence those of which the same is to be said."""
+    found: dict[tuple[str, str, str], list[EmittedLaw]] = {}
+    for law in worst(test):
+        assert law.excess is not None
+        shares = percent(law.excess.emitted_prob), percent(law.excess.target_prob)
+        found.setdefault((quoted(law.excess.token.text), *shares), []).append(law)
+    said = []
+    for (token, emitted, target), laws in found.items():
+        key, rule, hole = "lossless.excess_tied" if len(laws) > 1 else "lossless.excess", _names(laws, view), "{token}"
+        words = view.text(key, rule=rule[0].upper() + rule[1:], token=hole, emitted=emitted, target=target)
+        said.append(spaced(words).replace(hole, token))
+    return view.text("join").join(said)

@@ -37,6 +37,14 @@ LOSSLESS: dict[str, tuple[str, str]] = {
         "Lossless rules keep the target’s law; {rule} is {distance} away from it",
         "无损的规则保持目标分布；{rule}与它相差 {distance}",
     ),
+    "lossless.finding_tied": (
+        "Lossless rules stay in the noise; {rule} are each {distance} away from the target’s law",
+        "无损的规则只在噪声范围内；{rule}与目标分布都相差 {distance}",
+    ),
+    "lossless.finding_exact_tied": (
+        "Lossless rules keep the target’s law; {rule} are each {distance} away from it",
+        "无损的规则保持目标分布；{rule}与它都相差 {distance}",
+    ),
     "lossless.all_within": (
         "With {draws} draws no rule can be told from the target",
         "只抽 {draws} 次，看不出哪条规则偏离目标分布",
@@ -58,6 +66,10 @@ LOSSLESS: dict[str, tuple[str, str]] = {
     "lossless.excess": (
         "{rule} writes {token} {emitted} of the time instead of {target}.",
         "{rule}写出{token}的概率是 {emitted}，而不是 {target}。",
+    ),
+    "lossless.excess_tied": (
+        "{rule} write {token} {emitted} of the time instead of {target}.",
+        "{rule}写出{token}的概率都是 {emitted}，而不是 {target}。",
     ),
     "lossless.left": (
         "Here {rules} left the band by chance, as fair draws do in fewer than 1 of {odds} tests; its exact distance is 0.",
