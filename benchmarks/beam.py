@@ -28,6 +28,7 @@ from decoding import api
 from decoding.beam.results import results
 from decoding.beam.search import beam
 from decoding.errors import UserError
+from decoding.models import threads
 from decoding.sampling import Uniforms
 from decoding.settings import BeamSettings
 from decoding.trace import BeamStep, Step
@@ -145,7 +146,8 @@ def traced(model: Any, settings: BeamSettings) -> Make:
     endless = Endless(model)
 
     def make(ids: Sequence[int], tokens: int, seed: int) -> int:
-        return len(list(beam(endless, ids, replace(settings, max_new_tokens=tokens), Uniforms(seed))))
+        with threads.during_run(model):
+            return len(list(beam(endless, ids, replace(settings, max_new_tokens=tokens), Uniforms(seed))))
 
     return make
 

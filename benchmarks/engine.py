@@ -24,7 +24,7 @@ from benchmarks.beam import traced
 from benchmarks.speed import SAMPLING, Contest, Endless, Make, ours, theirs
 from decoding import api
 from decoding.errors import UserError
-from decoding.models import bundled, timing
+from decoding.models import bundled, threads, timing
 from decoding.sampling import Uniforms, sample
 from decoding.settings import TOP_LIMIT, BeamSettings, SampleSettings
 
@@ -93,11 +93,12 @@ class Timed(Endless):
 def tracing_share(model: Any, ids: Sequence[int], settings: SampleSettings) -> tuple[float, float]:
     """Milliseconds of a step that are no forward, and their share of the whole step; the prompt's step is left out."""
     timed = Timed(model)
-    steps = sample(timed, ids, settings, Uniforms(0))
-    next(steps)
-    timed.seconds, started = 0.0, time.perf_counter()
-    count = sum(1 for _ in steps)
-    whole = time.perf_counter() - started
+    with threads.during_run(model):
+        steps = sample(timed, ids, settings, Uniforms(0))
+        next(steps)
+        timed.seconds, started = 0.0, time.perf_counter()
+        count = sum(1 for _ in steps)
+        whole = time.perf_counter() - started
     rest = whole - timed.seconds
     return 1000 * rest / count, rest / whole
 

@@ -29,7 +29,7 @@ from benchmarks.assisted import Run, Turn, theirs
 from benchmarks.engine import FEW
 from decoding import api
 from decoding.errors import UserError
-from decoding.models import timing
+from decoding.models import threads, timing
 from decoding.sampling import Uniforms, sample
 from decoding.speculative import cost
 from decoding.speculative.counts import counts
@@ -79,7 +79,8 @@ def ours(model: Any, drafts: dict[str, Any]) -> list[Entry]:
 
     def plain(ids: Sequence[int], settings: SpeculativeSettings, seed: int) -> Turn:
         made = Racers(model, None, ids, settings, seed).plain()
-        steps = sum(1 for _ in made)
+        with threads.during_run(model):
+            steps = sum(1 for _ in made)
         return len(made.ids), steps
 
     entries = [Entry("plain", plain)]
@@ -90,7 +91,8 @@ def ours(model: Any, drafts: dict[str, Any]) -> list[Entry]:
             ids: Sequence[int], settings: SpeculativeSettings, seed: int, entry: Entry = entry, draft: Any = draft
         ) -> Turn:
             made = Racers(model, draft, ids, replace(settings, drafter=entry.drafter), seed).speculative()
-            rounds = sum(1 for _ in made)
+            with threads.during_run(model, draft):
+                rounds = sum(1 for _ in made)
             entry.steps += [step for step in made.steps if isinstance(step, SpeculativeStep)]
             return len(made.ids), rounds
 

@@ -27,6 +27,7 @@ from torch import Tensor
 from benchmarks import prompts
 from decoding import api
 from decoding.errors import UserError
+from decoding.models import threads
 from decoding.sampling import Uniforms, decide, logits_after, sample
 from decoding.settings import TOP_LIMIT, SampleSettings
 
@@ -85,7 +86,8 @@ def ours(model: Any, settings: SampleSettings) -> Make:
 
     def make(ids: Sequence[int], tokens: int, seed: int) -> int:
         chosen = SampleSettings(settings.processors, settings.sampler, tokens, settings.top)
-        return len(list(sample(endless, ids, chosen, Uniforms(seed))))
+        with threads.during_run(model):
+            return len(list(sample(endless, ids, chosen, Uniforms(seed))))
 
     return make
 

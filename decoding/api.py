@@ -23,7 +23,7 @@ from decoding import codec
 from decoding.beam.results import results
 from decoding.beam.search import beam
 from decoding.errors import UserError
-from decoding.models import load
+from decoding.models import load, threads
 from decoding.models.protocol import LanguageModel, Progress, Template, text_of
 from decoding.sampling import Uniforms, sample
 from decoding.settings import (
@@ -92,7 +92,8 @@ def decode(
     """
     settings = settings or greedy_settings()
     header = prepare(model, prompt, settings, seed, template, limits, draft)
-    steps = tuple(stream(model, header, settings, draft=draft))
+    with threads.during_run(model, draft):
+        steps = tuple(stream(model, header, settings, draft=draft))
     if isinstance(settings, BeamSettings):
         return Trace(header, steps, finish_beams(model, settings, steps))
     return Trace(header, steps, finish(model, new_tokens(steps)))
