@@ -148,7 +148,7 @@ def test_the_extremes_are_told_with_their_numbers() -> None:
     found = FOUND["slower"]
     text = said(found)["text"]
     of: dict[str, Race] = {race.drafter: race for race in found.races}
-    assert f"(α = {of['oracle'].counts.acceptance:.2f})" in text and f"c = {of['oracle'].draft_cost:.2f}" in text
+    assert f"α = {of['oracle'].counts.acceptance:.2f}, but c = {of['oracle'].draft_cost:.2f}" in text
     assert f"but α = {of['random'].counts.acceptance:.2f}" in text
 
 

@@ -47,8 +47,7 @@ def swept(target: Any = target_seconds, draft: Any = draft_seconds, gammas: Any 
         field = replace(field, model=Ticking(target_table(), field.clock, target))
     if field.draft is not None:
         field = replace(field, draft=Ticking(draft_table(), field.clock, draft))
-    both = (None, None) if target is None else (times(target), times(draft) if draft else None)
-    found = result(sweeping(field, *both, gammas=gammas))
+    found = result(sweeping(field, None if target is None else times(target), gammas=gammas))
     return found if target is None else replace(found, model=INFO)
 
 
@@ -102,7 +101,7 @@ def test_points_line_and_rule_are_on_one_scale(name: str, width: int) -> None:
     assert slope < 0, "quicker is higher"
     assert points["y"] == pytest.approx([start + slope * race.speedup for race in found.races])
     (line,) = [t for t in figure["data"] if t.get("mode") == "lines" and t["line"]["dash"] != "solid"]
-    told = [r.counts.tau / sum(cost.timed_round(r, found.target_times, found.draft_times)) for r in found.races]
+    told = [r.counts.tau / sum(cost.timed_round(r, found.target_times)) for r in found.races]
     assert line["y"][:-1] == pytest.approx([start + slope * value for value in told])
     (rule,) = [t for t in figure["data"] if t.get("mode") == "lines" and t["line"]["color"] == View(EN).color("ink")]
     assert rule["y"][:2] == pytest.approx([start + slope] * 2)
@@ -159,7 +158,8 @@ def test_a_gain_is_told_with_its_gamma_and_its_price() -> None:
     assert caption["title"] == f"γ = {top.gamma} is quickest here: {top.speedup:.2f} times plain decoding"
     check = target_seconds(top.gamma + 1) / target_seconds(1)
     drafting = top.gamma * 0.1 / target_seconds(1)
-    for part in (f"{check:.2f}", f"{drafting:.2f} plain steps", f"{check + drafting:.2f}", f"τ = {top.counts.tau:.2f}"):
+    told = [f"= {check:.2f}", f"{check + drafting:.2f} plain steps", f"writes {top.counts.tau:.2f} tokens"]
+    for part in (*told, f"c = {0.1 / target_seconds(1):.2f}"):
         assert part in caption["text"], part
 
 
@@ -171,9 +171,11 @@ def test_no_gain_is_told_with_what_checking_costs() -> None:
     assert top.speedup < 1
     assert caption["title"].startswith(f"No γ gains here: the best, γ = {top.gamma}, runs at {top.speedup:.2f} times")
     drafts = four.counts.draft_passes / four.counts.target_passes
-    drafting = drafts * draft_seconds(1) / slow_seconds(1)
-    assert "T(5)/T(1) = 5.00" in caption["text"] and f"{drafts:.1f}c = {drafting:.2f}" in caption["text"]
-    assert f"{5 + drafting:.2f} in all; it writes τ = {four.counts.tau:.2f} tokens" in caption["text"]
+    drafting = drafts * four.draft_cost
+    assert (
+        "T(5)/T(1) = 5.00" in caption["text"] and f"{drafts:.1f} drafts at c = {four.draft_cost:.2f}" in caption["text"]
+    )
+    assert f"a round writes {four.counts.tau:.2f} tokens for {5 + drafting:.2f} plain steps" in caption["text"]
     assert EN("sweep.not_paid") in caption["text"] and EN("sweep.not_forward") not in caption["text"]
 
 

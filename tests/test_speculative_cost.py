@@ -97,7 +97,6 @@ def test_theorem_3_8_by_hand() -> None:
 @pytest.mark.parametrize("alpha", (0.0, 0.7, (0.9, 0.4)))
 def test_where_checking_costs_no_more_than_a_step_both_agree(alpha: cost.Acceptance, gamma: int) -> None:
     flat, draft = times([20.0] * 17), times([3.0] * 3)
-    assert cost.draft_cost(flat, draft) == pytest.approx(0.15)
     assert cost.timed_speedup(alpha, gamma, flat, draft) == pytest.approx(cost.speedup(alpha, gamma, 0.15))
     assert cost.timed_speedup(alpha, gamma, flat, None) == pytest.approx(cost.speedup(alpha, gamma, 0.0))
 
@@ -108,7 +107,6 @@ def test_a_round_by_hand() -> None:
     assert cost.round_milliseconds(3, target, None) == 31
     expected = (1 + 0.5 + 0.25 + 0.125) * 20 / 43
     assert cost.timed_speedup(0.5, 3, target, draft) == pytest.approx(expected)
-    assert cost.draft_cost(target, None) == 0
 
 
 # --- the best gamma --------------------------------------------------------------------------------

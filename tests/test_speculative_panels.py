@@ -14,7 +14,8 @@ from decoding.errors import UserError
 from decoding.models import drafts, timing
 from decoding.models.huggingface import HuggingFaceModel
 from decoding.models.protocol import LanguageModel
-from decoding.speculative.values import Alignment, GammaSweep, LeftOut
+from decoding.speculative.counts import Counts
+from decoding.speculative.values import Alignment, Clocked, GammaSweep, LeftOut, Race
 from decoding.trace import DRAFTERS, MAX_GAMMA
 from decoding.values import ForwardTime, ForwardTimes
 from tests.speculative_clock import Ticking, Time, target_seconds
@@ -123,8 +124,8 @@ def test_what_was_measured_here_is_shown(lab: Lab, name: str) -> None:
 @EACH
 def test_the_code_shown_is_what_computed_the_numbers(name: str) -> None:
     code = view.source_text(PANELS[name][0].sources())
-    wanted = {"sweep": ("def sweeping(", "def timed_round("), "alignment": ("def aligning(", "def draft_cost(")}
-    assert all(part in code for part in (*wanted[name], "def racing("))
+    wanted = {"sweep": ("def sweeping(", "def timed_round("), "alignment": ("def aligning(",)}
+    assert all(part in code for part in (*wanted[name], "def draft_cost(", "def racing("))
 
 
 # --- the sweep -------------------------------------------------------------------------------------
@@ -142,21 +143,17 @@ def test_the_button_tries_every_gamma_and_tells_which(lab: Lab) -> None:
     assert {race.drafter for race in sweep.races} == {DRAFT}
 
 
-@pytest.mark.parametrize(("drafter", "timed"), [(DRAFT, [TOY, DRAFT]), ("oracle", [TOY]), ("ngram", [TOY])])
-def test_passes_of_both_models_are_timed_first(
-    lab: Lab, drafter: str, timed: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("drafter", [DRAFT, "oracle", "ngram"])
+def test_passes_of_the_target_are_timed_first(lab: Lab, drafter: str, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_of(lab, drafter=drafter)
     asked = ticking(lab, monkeypatch)
     model = lab.model_of(run)
     told = list(speculative_sweep.job(lab, EN, as_neural(run), model))
-    assert asked == timed
+    assert asked == [TOY]
     first = [words for words, _ in told]
     assert first.index(EN("sweep.timing_target")) < first.index("γ 1 of 16 …")
     sweep = run.measured["sweep"]
     assert sweep.target_times is lab.times["someone/model"]
-    assert (sweep.draft_times is None) == (drafter == "ngram")
-    assert (sweep.draft_times is sweep.target_times) == (drafter == "oracle")
     panel = shown(lab, run, "sweep")
     assert "Measured here: a test, 2 cores" in panel["text"]
 
@@ -181,6 +178,24 @@ def test_slow_passes_leave_fewer_tokens(asked: int, milliseconds: float, tokens:
     times = ForwardTimes(info, "a test", 2, 100, 1000, 1e9, one, one)
     assert speculative_sweep.new_tokens(asked, times) == tokens
     assert speculative_sweep.new_tokens(asked, None) == min(asked, 64)
+
+
+def test_the_time_it_takes_is_told_by_the_pace_of_the_run_or_not_at_all(lab: Lab) -> None:
+    """By a race: 16 texts of 40 tokens at .3 + .2 s, and 60 passes timed at .1 s. By passes of .5 s: 16 x 16 tokens."""
+    run = as_neural(run_of(lab))
+    run.header = replace(run.header, settings={**run.header.settings, "max_new_tokens": 40})
+    assert "min" not in shown(lab, run, "sweep")["text"].split()
+    plain, drafts = (Clocked((1, 40), (1.0, 40 * each), 0.2, 0.0, (40 * each,)) for each in (0.3, 0.2))
+    counts = Counts(40, 2, 0, 0, 0, 0)
+    run.measured["race"] = Race("ngram", 2, None, plain, drafts, counts, (), True)
+    assert speculative_sweep.duration(lab, run) == pytest.approx(16 * 18 * 0.5 + 60 * 0.1)
+    assert shown(lab, run, "sweep")["text"].endswith(EN("sweep.takes", minutes=3))
+    run.measured.clear()
+    one = (ForwardTime(1, 500.0),)
+    lab.times["someone/model"] = ForwardTimes(run.header.model, "a test", 2, 100, 1000, 1e9, one, one)
+    assert speculative_sweep.duration(lab, run) == pytest.approx(16 * 16 * 2 * 0.5)
+    assert "at most 16 new" in shown(lab, run, "sweep")["text"]
+    assert shown(lab, run, "sweep")["text"].endswith(EN("sweep.takes", minutes=5))
 
 
 # --- the drafters ----------------------------------------------------------------------------------

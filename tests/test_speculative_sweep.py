@@ -30,7 +30,7 @@ def times(seconds: Any) -> ForwardTimes:
 
 @pytest.fixture(scope="module")
 def swept() -> GammaSweep:
-    return result(sweeping(racers(Time()), times(target_seconds), times(draft_seconds), GAMMAS))
+    return result(sweeping(racers(Time()), times(target_seconds), GAMMAS))
 
 
 # --- gamma -----------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ def test_the_cost_model_is_right_where_only_forwards_take_time(swept: GammaSweep
     assert swept.target_times is not None
     for race in swept.races:
         shares = [place.share or 0.0 for place in race.places]
-        predicted = cost.timed_speedup(shares, race.gamma, swept.target_times, swept.draft_times)
+        predicted = cost.timed_speedup(shares, race.gamma, swept.target_times, times(draft_seconds))
         assert race.speedup == pytest.approx(predicted, rel=0.15)
 
 
@@ -74,9 +74,20 @@ def test_the_cost_model_is_right_where_only_forwards_take_time(swept: GammaSweep
 @pytest.mark.parametrize("drafter", ["oracle", "ngram", "random"])
 def test_where_few_are_drafted_the_passes_of_a_race_say_what_it_gains(drafter: str, tokens: int) -> None:
     """Where only forwards take time, tau over the cost of a round is the speed-up, however short the rounds are."""
-    found = result(sweeping(racers(Time(), tokens=tokens, drafter=drafter), times(target_seconds), None, (2, 16)))
+    found = result(sweeping(racers(Time(), tokens=tokens, drafter=drafter), times(target_seconds), (2, 16)))
     for race in found.races:
         assert race.speedup == pytest.approx(cost.predicted(race), rel=1e-6)
+
+
+@pytest.mark.parametrize("drafter", ["toy", "oracle", "ngram"])
+def test_c_is_that_of_the_race_everywhere(drafter: str) -> None:
+    """What the drafts of a round cost in a sweep is what they cost in its race."""
+    found = result(sweeping(racers(Time(), drafter=drafter), times(target_seconds), GAMMAS))
+    for race in found.races:
+        drafting, check = cost.timed_round(race, times(target_seconds))
+        assert drafting + race.check_cost == pytest.approx(cost.round_cost(race))
+        assert check == target_seconds(1 + round(race.counts.drafted / race.counts.target_passes)) / target_seconds(1)
+        assert (drafting == 0) == (drafter == "ngram")
 
 
 def test_nothing_judged_has_no_acceptance() -> None:

@@ -50,11 +50,6 @@ def timed_speedup(alpha: Acceptance, gamma: int, target: ForwardTimes, draft: Fo
     return expected_tokens(alpha, gamma) * target.of_tokens(1) / round_milliseconds(gamma, target, draft)
 
 
-def draft_cost(target: ForwardTimes, draft: ForwardTimes | None) -> float:
-    """c = T_draft(1) / T_target(1); 0 where no model drafts."""
-    return draft.of_tokens(1) / target.of_tokens(1) if draft else 0.0
-
-
 def best_gamma(gain: Callable[[int], float], most: int = MAX_GAMMA) -> int:
     """The gamma up to `most` with the largest gain, of equals the smallest; 0 is plain decoding, whose gain is 1."""
     return max(range(most + 1), key=lambda gamma: (gain(gamma) if gamma else 1.0, -gamma))
@@ -79,15 +74,16 @@ def predicted(race: Race) -> float:
     return race.counts.tau / round_cost(race)
 
 
-def timed_round(race: Race, target: ForwardTimes, draft: ForwardTimes | None) -> tuple[float, float]:
-    """What the drafts of a round cost and what their check costs, in plain steps, by times measured.
+def timed_round(race: Race, target: ForwardTimes) -> tuple[float, float]:
+    """What the drafts of a round cost and what their check costs, in plain steps.
 
-    d T_draft(1) / T(1) and T(1 + n) / T(1): d passes of the draft in a round of this race, on average, and n tokens
-    drafted, to the nearest whole; both are gamma where all rounds are full.
+    d c and T(1 + n) / T(1): d passes of the draft in a round of this race, on average, and n tokens drafted, to the
+    nearest whole; both are gamma where all rounds are full. c is that of the race, where a round's first pass comes
+    after one of the target, and so takes longer than passes in a row.
     """
-    rounds, plain = race.counts.target_passes, target.of_tokens(1)
-    drafting = race.counts.draft_passes / rounds * draft.of_tokens(1) if draft else 0.0
-    return drafting / plain, target.of_tokens(1 + round(race.counts.drafted / rounds)) / plain
+    rounds = race.counts.target_passes
+    drafting = race.counts.draft_passes / rounds * (race.draft_cost or 0.0)
+    return drafting, target.of_tokens(1 + round(race.counts.drafted / rounds)) / target.of_tokens(1)
 
 
 def _chances(alpha: Acceptance, gamma: int) -> Iterator[float]:

@@ -26,20 +26,19 @@ Load = Callable[[SpeculativeSettings], LanguageModel | None]
 def sweeping(
     racers: Racers,
     target_times: ForwardTimes | None = None,
-    draft_times: ForwardTimes | None = None,
     gammas: Sequence[int] = GAMMAS,
     repeats: int = 1,
 ) -> Generator[tuple[float, int], None, GammaSweep]:
     """Race with each gamma, in order; yield the fraction done and the gamma after every step, return the sweep.
 
-    `target_times`, `draft_times`: kept with it, for what they predict. Raises UserError as the loops do.
+    `target_times`: kept with it, for what they predict. Raises UserError as the loops do.
     """
     races: list[Race] = []
     for index, gamma in enumerate(gammas):
         racing_now = replace(racers, settings=replace(racers.settings, gamma=gamma))
         race = yield from _told(racing(racing_now, repeats, warm=not races), index, len(gammas), gamma)
         races.append(race)
-    return GammaSweep(racers.model.info, tuple(races), target_times, draft_times)
+    return GammaSweep(racers.model.info, tuple(races), target_times)
 
 
 def aligning(

@@ -94,7 +94,7 @@ class Race:
 
     @property
     def draft_cost(self) -> float | None:
-        """c: a forward of the draft model by a plain step's forward, in this race; None where no model drafts."""
+        """c: a forward of the draft model by a plain step's, both means over this race; None where no model drafts."""
         if not self.counts.draft_passes:
             return None
         return self.speculative.draft / self.counts.draft_passes / self._plain_forward
@@ -111,15 +111,11 @@ class Race:
 
 @dataclass(frozen=True, slots=True)
 class GammaSweep:
-    """The same race for each gamma, ascending; and what a forward takes, where that can be measured.
-
-    `target_times` and `draft_times`: None for tables; the latter also where no model drafts.
-    """
+    """The same race for each gamma, ascending; and what a forward of the target takes, where that can be measured."""
 
     model: ModelInfo
     races: tuple[Race, ...]
     target_times: ForwardTimes | None = None
-    draft_times: ForwardTimes | None = None
 
     @property
     def acceptance(self) -> float | None:

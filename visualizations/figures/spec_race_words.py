@@ -24,7 +24,7 @@ def digits(race: Race) -> int:
 
 def race_caption(race: Race, at: int, view: View) -> Caption:
     """Who is faster; how far both were after round `at`, from 0; the cost model; and what is compared."""
-    said = [_moment(race, at, view), _model(race, view), view.text("race.rest")]
+    said = [_moment(race, at, view), _model(race, view)]
     said.append(view.text("race.same" if race.same_text else "race.differ"))
     if len(race.speedups) > 1:
         said += _spread(race, view)
@@ -39,21 +39,14 @@ def _title(race: Race, view: View) -> str:
 
 
 def _moment(race: Race, at: int, view: View) -> str:
-    """How far both were."""
+    """How far both were; at the end, how long both took for as many tokens."""
     plain, drafts, after = race.plain, race.speculative, digits(race)
-    at = max(0, min(at, len(drafts.seconds) - 1))
-    now = drafts.seconds[at]
-    values = {
-        "seconds": decimal(now, after),
-        "drafts": number(drafts.written[at]),
-        "plain": number(plain.written_by(now)),
-        "all": number(plain.written[-1]),
-    }
-    if at + 1 < len(drafts.seconds):
-        return view.text("race.moment", round=at + 1, **values)
-    if plain.total >= now:
-        return view.text("race.first", **values)
-    return view.text("race.last", ahead=decimal(now - plain.total, after), **values)
+    if at + 1 >= len(drafts.seconds):
+        took = {"drafts": decimal(drafts.total, after), "plain": decimal(plain.total, after)}
+        return view.text("race.end", tokens=number(drafts.written[-1]), **took)
+    now = drafts.seconds[max(0, at)]
+    done = {"drafts": number(drafts.written[max(0, at)]), "plain": number(plain.written_by(now))}
+    return view.text("race.moment", round=max(0, at) + 1, seconds=decimal(now, after), **done)
 
 
 def _model(race: Race, view: View) -> str:

@@ -23,7 +23,7 @@ def predicted(found: GammaSweep, race: Race) -> float | None:
     """tau by what a round costs by the times measured; None where none were, or no draft was judged."""
     if found.target_times is None or not race.counts.judged:
         return None
-    return race.counts.tau / sum(cost.timed_round(race, found.target_times, found.draft_times))
+    return race.counts.tau / sum(cost.timed_round(race, found.target_times))
 
 
 def sweep_caption(found: GammaSweep, view: View) -> Caption:
@@ -38,11 +38,12 @@ def sweep_caption(found: GammaSweep, view: View) -> Caption:
     gains = round(top.speedup, 2) > 1
     title = text("sweep.gain" if gains else "sweep.no_gain", gamma=top.gamma, speedup=told(top.speedup))
     shown = top if gains else _usual(found)
-    drafting, check = cost.timed_round(shown, found.target_times, found.draft_times)
+    drafting, check = cost.timed_round(shown, found.target_times)
     paid = shown.counts.tau > check + drafting
     why = _reason(gains, paid, top.gamma < found.races[-1].gamma)
     full = caption(title, [_round(shown, check, drafting, view), why and text(why)], view)
-    full["text"] += "\n" + caption("", [text("sweep.names"), text("sweep.line"), end], view)["text"]
+    names = text("sweep.names" if drafting else "sweep.names_free")
+    full["text"] += "\n" + caption("", [names, end], view)["text"]
     return full
 
 
@@ -60,7 +61,7 @@ def _round(race: Race, check: float, drafting: float, view: View) -> str:
     values |= {"tau": told(race.counts.tau), "allowed": told(race.counts.tau / (check + drafting))}
     if not drafting:
         return view.text("sweep.round_free", **values)
-    return view.text("sweep.round", drafting=told(drafting), cost=told(check + drafting), **values)
+    return view.text("sweep.round", c=told(race.draft_cost or 0.0), cost=told(check + drafting), **values)
 
 
 def _usual(found: GammaSweep) -> Race:

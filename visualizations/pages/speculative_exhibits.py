@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoding.models import table
 from decoding.speculative import cost
-from decoding.speculative.values import GammaSweep, LawTest
+from decoding.speculative.values import GammaSweep, LawTest, Race
 from decoding.trace import MAX_GAMMA
 from visualizations.components.viewer import Control, Panel, ViewSlider
 from visualizations.figures import spec_emitted, spec_length, spec_lossless
@@ -15,7 +15,7 @@ from visualizations.figures.spec_lossless_words import lossless_caption
 from visualizations.figures.spec_sheet import chance
 from visualizations.figures.style import percent, quoted
 from visualizations.figures.words import caption
-from visualizations.pages import measuring, speculative_lossless, speculative_sweep, view
+from visualizations.pages import measuring, speculative_lossless, speculative_race, speculative_sweep, view
 from visualizations.pages.view import Ask
 from visualizations.text import Text
 
@@ -127,13 +127,11 @@ def _draws(ask: Ask, text: Text, ranks: int) -> dict[str, Any]:
 
 @lru_cache(1)
 def measured() -> tuple[float, float]:
-    """alpha and c of the recorded sweep, to the slider's two digits."""
-    found = measuring.recorded("speculative", speculative_sweep.NAME, GammaSweep)
-    assert found is not None and found.target_times is not None and found.acceptance is not None, (
-        "it comes with the app"
-    )
-    draft_cost = cost.draft_cost(found.target_times, found.draft_times)
-    return round(found.acceptance, 2), min(1.0, round(draft_cost, 2))
+    """alpha of the recorded sweep and c of the recorded race, to the slider's two digits."""
+    swept = measuring.recorded("speculative", speculative_sweep.NAME, GammaSweep)
+    raced = measuring.recorded("speculative", speculative_race.NAME, Race)
+    assert swept and swept.acceptance and raced and raced.draft_cost, "they come with the app"
+    return round(swept.acceptance, 2), min(1.0, round(raced.draft_cost, 2))
 
 
 def _length(ask: Ask, text: Text) -> dict[str, Any]:

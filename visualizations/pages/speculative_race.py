@@ -42,7 +42,7 @@ def shown(lab: Lab, ask: Ask, text: Text, run: Run) -> dict[str, Any]:
 
 def _notes(race: Race, run: Run, text: Text) -> list[str]:
     """Where it was measured, and how fast the player plays it."""
-    said, factor = [], _factor(race)
+    said, factor = [text("race.basis_alone" if race.draft_cost is None else "race.basis")], _factor(race)
     if NAME not in run.measured:
         made = run.header.model
         said.append(text("race.recorded", model=made.name, dtype=made.dtype, engine=made.engine))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from decoding.models.protocol import LanguageModel
-from decoding.speculative.values import GammaSweep
+from decoding.speculative.values import GammaSweep, Race
 from decoding.trace import MAX_GAMMA
 from decoding.values import ForwardTimes
 from visualizations.components.viewer import Panel
 from visualizations.figures import spec_align_words, spec_sweep, spec_sweep_words
 from visualizations.lab import Lab
-from visualizations.pages import measuring, view
+from visualizations.pages import measuring, speculative_race, view
 from visualizations.pages.measuring import Told
 from visualizations.pages.view import Ask
 from visualizations.runs import Run
@@ -34,9 +35,7 @@ def shown(lab: Lab, ask: Ask, text: Text, run: Run) -> dict[str, Any]:
     """The panel for a run: its own sweep, else the invitation to measure one."""
     found = measuring.found(run, NAME, GammaSweep)
     if found is None:
-        key = "sweep.invite_table" if run.header.model.is_table else "sweep.invite_text"
-        most = min(MOST, run.header.settings["max_new_tokens"])
-        return {"title": text("sweep.invite"), "text": text(key, most=most)}
+        return {"title": text("sweep.invite"), "text": _invitation(lab, text, run)}
     at = ask.view(NAME, text)
     caption = spec_sweep_words.sweep_caption(found, at)
     if found.target_times:
@@ -46,6 +45,36 @@ def shown(lab: Lab, ask: Ask, text: Text, run: Run) -> dict[str, Any]:
     return view.panel(dict(caption), spec_sweep.sweep(found, at))
 
 
+def _invitation(lab: Lab, text: Text, run: Run) -> str:
+    """What the button does, and roughly how long that takes, where the model's pace is known."""
+    table, times = run.header.model.is_table, lab.times.get(lab.name_of(run))
+    most = new_tokens(run.header.settings["max_new_tokens"], times)
+    said = [text("sweep.invite_table" if table else "sweep.invite_text", most=most)]
+    if not table and (seconds := duration(lab, run)) is not None:
+        said.append(text("sweep.takes", minutes=math.ceil(seconds / 60)))
+    return text("join").join(said)
+
+
+def duration(lab: Lab, run: Run) -> float | None:
+    """Seconds that the button takes, roughly, by the run's race or by the passes timed here; None where neither was.
+
+    Every gamma's text with drafts and without, and before them the passes that are timed.
+    """
+    from decoding.models import timing
+
+    times, race = lab.times.get(lab.name_of(run)), measuring.found(run, speculative_race.NAME, Race)
+    if race is not None:
+        step, token = race.plain.target / len(race.plain.written), race.plain.per_token + race.speculative.per_token
+    elif times is not None:
+        step = times.of_tokens(1) / 1000
+        token = 2 * step
+    else:
+        return None
+    passes = 0 if times else timing.LEAST_ROUNDS * (len(timing.TOKENS) + len(timing.ROWS))
+    texts = MAX_GAMMA * _tokens(run.header.settings["max_new_tokens"], step)
+    return texts * token + (max(timing.SECONDS, passes * step) if passes else 0)
+
+
 def _where(times: ForwardTimes, text: Text, key: str, drafter: str) -> str:
     """On what machine, of which models."""
     how = {"model": times.model.name, "dtype": times.model.dtype, "engine": times.model.engine}
@@ -53,18 +82,18 @@ def _where(times: ForwardTimes, text: Text, key: str, drafter: str) -> str:
 
 
 def job(lab: Lab, text: Text, run: Run, model: LanguageModel) -> Generator[Told, None, None]:
-    """Time the passes of target and draft, then race with every gamma."""
+    """Time the passes of the target, then race with every gamma."""
     from decoding.speculative.sweep import sweeping
 
     settings = settings_of(run)
     yield text("spec.loading"), None
     for news in lab.load_draft(model, settings):
         yield text("spec.loading"), news.fraction
-    target = draft = None
+    target = None
     if not run.header.model.is_table:
-        target, draft = yield from _timed(lab, text, run, model, settings)
+        target = yield from _timed(lab, text, run, model)
     most = new_tokens(settings.max_new_tokens, target)
-    sweeping_now = sweeping(lab.racers(model, run, max_new_tokens=most), target, draft)
+    sweeping_now = sweeping(lab.racers(model, run, max_new_tokens=most), target)
     run.measured[NAME] = yield from _named(sweeping_now, text)
 
 
@@ -87,20 +116,12 @@ def settings_of(run: Run) -> SpeculativeSettings:
     return speculative_settings_from(run.header.settings)
 
 
-def _timed(
-    lab: Lab, text: Text, run: Run, model: LanguageModel, settings: SpeculativeSettings
-) -> Generator[Told, None, tuple[ForwardTimes, ForwardTimes | None]]:
-    """T(n) of both models, here and now; of the target, where the page has it, from there. The oracle is the target."""
+def _timed(lab: Lab, text: Text, run: Run, model: LanguageModel) -> Generator[Told, None, ForwardTimes]:
+    """T(n) of the target, here and now; where the page has it, from there."""
     name = lab.name_of(run)
     if name not in lab.times:
         lab.times[name] = yield from _tell(text("sweep.timing_target"), lab.timing(model))
-    target = lab.times[name]
-    if settings.drafter == "oracle":
-        return target, target
-    draft = lab.draft_of(model, settings)
-    if draft is None:
-        return target, None
-    return target, (yield from _tell(text("sweep.timing_draft"), lab.timing(draft)))
+    return lab.times[name]
 
 
 def _tell(words: str, timing: Generator[float, None, ForwardTimes]) -> Generator[Told, None, ForwardTimes]:
@@ -117,15 +138,16 @@ def _tell(words: str, timing: Generator[float, None, ForwardTimes]) -> Generator
 
 def new_tokens(asked: int, times: ForwardTimes | None) -> int:
     """New tokens of each text: those of the run, but no more than a sweep has time for."""
-    most = MOST
-    if times is not None:
-        plain_steps = 1000 * SECONDS / times.of_tokens(1)
-        most = max(LEAST, min(MOST, int(plain_steps / (2 * MAX_GAMMA))))
-    return min(asked, most)
+    return min(asked, MOST) if times is None else _tokens(asked, times.of_tokens(1) / 1000)
+
+
+def _tokens(asked: int, step: float) -> int:
+    """The same where a plain step takes so many seconds."""
+    return min(asked, max(LEAST, min(MOST, int(SECONDS / step / (2 * MAX_GAMMA)))))
 
 
 def sources() -> list[Any]:
     """What computed the numbers."""
     from decoding.speculative import cost, race, sweep
 
-    return [sweep.sweeping, race.racing, cost.timed_round, cost.draft_cost, GammaSweep]
+    return [sweep.sweeping, race.racing, cost.timed_round, Race, GammaSweep]

@@ -39,24 +39,24 @@ ALIGN: dict[str, tuple[str, str]] = {
     ),
     "align.lesson_table": ("The better q matches p, the more is accepted.", "q 越接近 p，接受的就越多。"),
     "align.oracle": (
-        "The oracle drafts with the target itself (α = {alpha}), and pays a whole step for each draft: c = {cost}.",
-        "先知用目标模型自己打草稿（α = {alpha}），每个草稿要花整整一步：c = {cost}。",
+        "The oracle is the target itself: α = {alpha}, but c = {cost}.",
+        "先知就是目标模型自己：α = {alpha}，但 c = {cost}。",
     ),
     "align.oracle_table": (
-        "The oracle drafts with the target itself: α = {alpha}.",
-        "先知用目标模型自己打草稿：α = {alpha}。",
+        "The oracle is the target itself: α = {alpha}.",
+        "先知就是目标模型自己：α = {alpha}。",
     ),
     "align.random": (
         "Random tokens cost next to nothing, but α = {alpha}.",
         "随机词元几乎不花时间，但 α = {alpha}。",
     ),
     "align.names": (
-        "α: share of the judged drafts that were accepted; τ: tokens per pass of the target; c: a pass of the draft in plain "
-        "steps, – where no model drafts. The line: plain decoding.",
-        "α：检查过的草稿里被接受的比例；τ：目标模型每遍得到的词元数；c：草稿模型一遍合多少普通步，不用模型时记作 –。竖线：普通解码。",
+        "α: accepted of the drafts judged; τ: tokens per pass of the target; c: a pass of the draft in plain "
+        "steps, on average.",
+        "α：检查过的草稿里被接受的比例；τ：目标模型每遍得到的词元数；c：草稿模型一遍平均合多少普通步。",
     ),
     "align.names_table": (
-        "α: share of the judged drafts that were accepted; τ: tokens per pass of the target.",
+        "α: accepted of the drafts judged; τ: tokens per pass of the target.",
         "α：检查过的草稿里被接受的比例；τ：目标模型每遍得到的词元数。",
     ),
     "align.table": (
@@ -76,14 +76,14 @@ ALIGN: dict[str, tuple[str, str]] = {
         "它是为别的目标模型训练的，不是为 {model}",
     ),
     "align.measured": (
-        "Measured here: {model}, {dtype}, engine {engine}; γ = {gamma}; with each drafter a text of at most {tokens} new "
-        "tokens.",
-        "在本机测得：{model}，{dtype}，引擎 {engine}；γ = {gamma}；每种草稿写一段文本，最多 {tokens} 个新词元。",
+        "Measured here: {model}, {dtype}, engine {engine}; γ = {gamma}; one prompt, one seed, at most {tokens} "
+        "new tokens.",
+        "在本机测得：{model}，{dtype}，引擎 {engine}；γ = {gamma}；一个提示词，一个种子，最多 {tokens} 个新词元。",
     ),
     "align.recorded": (
-        "Recorded beforehand: {model}, {dtype}, engine {engine}; γ = {gamma}; with each drafter a text of at most {tokens} new "
-        "tokens.",
-        "预先测得：{model}，{dtype}，引擎 {engine}；γ = {gamma}；每种草稿写一段文本，最多 {tokens} 个新词元。",
+        "Recorded beforehand: {model}, {dtype}, engine {engine}; γ = {gamma}; one prompt, one seed, at most {tokens} "
+        "new tokens.",
+        "预先测得：{model}，{dtype}，引擎 {engine}；γ = {gamma}；一个提示词，一个种子，最多 {tokens} 个新词元。",
     ),
     # The picture
     "align.head_plain": ("plain decoding", "普通解码"),

@@ -27,9 +27,9 @@ RACE: dict[str, tuple[str, str]] = {
         "{model} 是一张表：算一遍只是查一次表，没有时间可比。运行一个神经网络模型，就能看到两只时钟赛跑。",
     ),
     "race.invite": (
-        "This run was not raced. Press the button: the same prompt is then written with drafts and without, each three "
-        "times, in turns.",
-        "这次运行还没有比过。按下按钮：同一个提示词会轮流用草稿和不用草稿各写三次。",
+        "This run was not raced. The button goes on from its prompt as far as the run came, with drafts and without, "
+        "three times each.",
+        "这次运行还没有比过。按下按钮，就从提示词写到这次运行停下的地方，用草稿和不用草稿各写三遍。",
     ),
     "race.running_once": (
         "Now the same text without drafts, by the clock …",
@@ -41,52 +41,51 @@ RACE: dict[str, tuple[str, str]] = {
         "After round {round}, at {seconds} s: {drafts} tokens with drafts, {plain} without.",
         "第 {round} 轮之后，{seconds} 秒：有草稿写了 {drafts} 个词元，没有草稿写了 {plain} 个。",
     ),
-    "race.first": (
-        "With drafts the last of {drafts} tokens came at {seconds} s; without, {plain} of {all} stood by then.",
-        "有草稿，第 {seconds} 秒写完全部 {drafts} 个词元；那时没有草稿的写了 {plain} 个（共 {all} 个）。",
-    ),
-    "race.last": (
-        "With drafts the last of {drafts} tokens came at {seconds} s; without, all {all} stood {ahead} s before that.",
-        "有草稿，第 {seconds} 秒写完全部 {drafts} 个词元；没有草稿的早 {ahead} 秒就写完了全部 {all} 个。",
+    "race.end": (
+        "{tokens} tokens took {drafts} s with drafts and {plain} s without.",
+        "{tokens} 个词元，有草稿用了 {drafts} 秒，没有草稿用了 {plain} 秒。",
     ),
     "race.predicted": (
-        "The cost model predicts {ratio} times: {tokens} tokens a round for the time of {cost} passes of plain decoding, "
-        "which are {drafts} drafts at c = {c} each and one check of {check}.",
-        "代价模型预测 {ratio} 倍：每轮 {tokens} 个词元，用时相当于普通解码的 {cost} 遍，即 {drafts} 个草稿（每个 c = {c}）"
-        "加一次 {check} 的检查。",
+        "The cost model counts passes alone and says {ratio} times: a round writes {tokens} tokens for {cost} "
+        "plain steps, {drafts} drafts at c = {c} and a check at {check}.",
+        "代价模型只算前向，预测 {ratio} 倍：一轮写 {tokens} 个词元，花 {cost} 个普通步，即 {drafts} 个草稿（每个 c = {c}）加一次检查（{check}）。",
     ),
     "race.predicted_alone": (
-        "The cost model predicts {ratio} times: {tokens} tokens a round for the time of {cost} passes of plain decoding, "
-        "which is the check; no model drafts.",
-        "代价模型预测 {ratio} 倍：每轮 {tokens} 个词元，用时相当于普通解码的 {cost} 遍，全是检查；打草稿不用模型。",
-    ),
-    "race.rest": (
-        "It counts passes only, not the rest: laws, draws, verdicts, and their record for this page.",
-        "它只算前向，不算其余：分布、抽样、裁决，以及为本页留下的记录。",
+        "The cost model counts passes alone and says {ratio} times: a round writes {tokens} tokens for {cost} "
+        "plain steps, the check; no model drafts.",
+        "代价模型只算前向，预测 {ratio} 倍：一轮写 {tokens} 个词元，花 {cost} 个普通步，全是检查；打草稿不用模型。",
     ),
     "race.differ": (
-        "The two drew different texts, under a lossless rule from the same law; so what is compared is the time per token.",
-        "两边抽出的文本不同（规则无损时，它们来自同一个分布），所以比的是每个词元的用时。",
+        "The two drew different texts, equally long.",
+        "两边抽出的文本不同，但一样长。",
     ),
     "race.same": ("Both wrote the same text.", "两边写出的文本相同。"),
     "race.spread": (
-        "Raced {repeats} times: {low} to {high} times as fast; of each, the run in the middle is shown.",
-        "比了 {repeats} 次：{low} 到 {high} 倍的速度；两边各取居中的一次来画。",
+        "Raced {repeats} times: {low} to {high} times as fast; the middle run of each is shown.",
+        "比了 {repeats} 次：{low} 到 {high} 倍；两边都画居中的一次。",
     ),
     "race.unsure": ("They do not agree on who is faster.", "几次的胜负并不一致。"),
     "race.once": (
-        "One race on this machine, right after the run; the button tells how much three of them differ.",
-        "运行之后在这台机器上比了一次；按下按钮，看三次之间相差多少。",
+        "One race on this machine; the button runs three.",
+        "在这台机器上比了一次；按下按钮比三次。",
     ),
     "race.recorded": (
-        "Recorded beforehand, as this run was ({model}, {dtype}, engine {engine}); the button races them here.",
-        "和这次运行一样，是预先录下的（{model}，{dtype}，引擎 {engine}）；按下按钮，就在这里比。",
+        "Recorded beforehand ({model}, {dtype}, engine {engine}); the button races here.",
+        "预先录下（{model}，{dtype}，引擎 {engine}）；按下按钮就在这里比。",
     ),
+    "race.basis": (
+        "One prompt, one seed. c: a pass of the draft in plain steps, on average.",
+        "一个提示词，一个种子。c：草稿模型一遍平均合多少普通步。",
+    ),
+    "race.basis_alone": ("One prompt, one seed.", "一个提示词，一个种子。"),
     "race.pace": (
-        "Played, each round takes as long as it did, slowed down {factor} times.",
-        "播放时，每一轮都按实际用时，放慢 {factor} 倍。",
+        "The player slows it down {factor} times.",
+        "播放时放慢 {factor} 倍。",
     ),
-    "race.pace_real": ("Played, each round takes as long as it did.", "播放时，每一轮都按实际用时。"),
+    "race.pace_real": (
+        "The player keeps the true speed.",
+        "播放时不放慢。",
+    ),
     # Picture
     "race.plain": ("plain decoding", "普通解码"),
     "race.drafts": ("with drafts", "有草稿"),

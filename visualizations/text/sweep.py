@@ -6,9 +6,13 @@ SWEEP: dict[str, tuple[str, str]] = {
     "sweep.measure": ("Try every γ from 1 to 16", "把 γ 从 1 试到 16"),
     "sweep.invite": ("Choosing γ: how many drafts a round?", "选 γ：每轮打多少个草稿？"),
     "sweep.invite_text": (
-        "Not yet measured for this run. The button writes its prompt on with every γ, at most {most} new tokens each time, "
-        "and without drafts in turn, by the clock. That takes about a minute.",
-        "这次运行还没有测过。按下面的按钮，就用每个 γ 把提示词各续写一遍，每遍最多 {most} 个新词元，并与不打草稿的解码轮流计时。大约要一分钟。",
+        "Not yet measured for this run. The button writes its prompt on with every γ, at most {most} new tokens "
+        "each time, and without drafts in turn, by the clock.",
+        "这次运行还没有测过。按下面的按钮，就用每个 γ 把提示词各续写一遍，每遍最多 {most} 个新词元，并与不打草稿的解码轮流计时。",
+    ),
+    "sweep.takes": (
+        "At this model’s pace that takes about {minutes} min.",
+        "按这个模型的速度，大约要 {minutes} 分钟。",
     ),
     "sweep.invite_table": (
         "Not yet measured for this run. The button writes its prompt on with every γ, at most {most} new tokens each time.",
@@ -16,7 +20,6 @@ SWEEP: dict[str, tuple[str, str]] = {
     ),
     # While it is measured
     "sweep.timing_target": ("Timing passes of the target …", "正在给目标模型的计算计时……"),
-    "sweep.timing_draft": ("Timing passes of the draft …", "正在给草稿模型的计算计时……"),
     "sweep.at": ("γ {gamma} of {last} …", "γ = {gamma}，试到 {last} 为止……"),
     # The title and the reason
     "sweep.gain": (
@@ -36,37 +39,37 @@ SWEEP: dict[str, tuple[str, str]] = {
         "这里 γ = {gamma} 时每遍得到的词元最多：τ = {tau}",
     ),
     "sweep.round": (
-        "A round at γ = {gamma} has {drafts} drafts on average: they cost {drafts}c = {drafting} plain steps, their check "
-        "T({count})/T(1) = {check}, {cost} in all; it writes τ = {tau} tokens. So the passes alone allow {allowed} times.",
-        "γ = {gamma} 的一轮平均打 {drafts} 个草稿：打草稿花 {drafts}c = {drafting} 个普通步，检查花 T({count})/T(1) = {check} 个，"
-        "一共 {cost} 个；写出 τ = {tau} 个词元。所以只算前向，可以快到 {allowed} 倍。",
+        "At γ = {gamma} a round writes {tau} tokens for {cost} plain steps: {drafts} drafts at c = {c} and a "
+        "check, T({count})/T(1) = {check}. So passes alone (dashed) allow {allowed} times.",
+        "γ = {gamma} 时，一轮写 {tau} 个词元，花 {cost} 个普通步：{drafts} 个草稿（每个 c = {c}）加一次检查，T({count})/T(1) = {check}。所以只算前向（虚线）可以快到 "
+        "{allowed} 倍。",
     ),
     "sweep.round_free": (
-        "A round at γ = {gamma} has {drafts} drafts on average: they cost next to nothing, their check T({count})/T(1) = "
-        "{check} plain steps; it writes τ = {tau} tokens. So the passes alone allow {allowed} times.",
-        "γ = {gamma} 的一轮平均打 {drafts} 个草稿：打草稿几乎不花时间，检查花 T({count})/T(1) = {check} 个普通步；写出 τ = {tau} "
-        "个词元。所以只算前向，可以快到 {allowed} 倍。",
+        "At γ = {gamma} a round writes {tau} tokens for a check, T({count})/T(1) = {check} plain steps; drafts "
+        "cost next to nothing. So passes alone (dashed) allow {allowed} times.",
+        "γ = {gamma} 时，一轮写 {tau} 个词元，花一次检查，T({count})/T(1) = {check} 个普通步；打草稿几乎不花时间。所以只算前向（虚线）可以快到 {allowed} "
+        "倍。",
     ),
     "sweep.names": (
-        "T(n): a pass of the target over n tokens; T(1) is a plain step; c: a pass of the draft in plain steps; τ: tokens per "
-        "pass of the target.",
-        "T(n)：目标模型一遍读 n 个词元的时间，T(1) 是一个普通步；c：草稿模型一遍合多少普通步；τ：目标模型每遍得到的词元数。",
+        "T(n): a pass of the target over n tokens, T(1) a plain step; c: a pass of the draft in plain steps, "
+        "on average.",
+        "T(n)：目标模型一遍读 n 个词元的时间，T(1) 是一个普通步；c：草稿模型一遍平均合多少普通步。",
+    ),
+    "sweep.names_free": (
+        "T(n): a pass of the target over n tokens, T(1) a plain step.",
+        "T(n)：目标模型一遍读 n 个词元的时间，T(1) 是一个普通步。",
     ),
     "sweep.not_paid": (
         "So a round costs more steps than it writes tokens.",
         "所以一轮花的步数比写出的词元还多。",
     ),
     "sweep.not_forward": (
-        "Its passes alone would gain; the rest, such as laws, draws and verdicts, takes that away.",
-        "只算前向本来能加速；其余的事（算分布、抽样、裁决）又把它用掉了。",
+        "All else (laws, draws, verdicts) takes that gain away.",
+        "其余的事（算分布、抽样、裁决）又把它用掉了。",
     ),
     "sweep.more": (
-        "A larger γ costs more in every round, and late drafts are seldom reached.",
+        "A larger γ costs more each round, and late drafts are seldom reached.",
         "γ 越大，每轮花费越多，而靠后的草稿很少轮得到。",
-    ),
-    "sweep.line": (
-        "Dashed: what the passes alone allow at each γ, by its τ and these times, as if all else took no time.",
-        "虚线：按各个 γ 的 τ 和这些时间，只算前向能快到几倍，其余的事都当作不花时间。",
     ),
     "sweep.later": (
         "A draft counts only if all before it were accepted, so late ones add little.",
@@ -77,9 +80,9 @@ SWEEP: dict[str, tuple[str, str]] = {
         "{model} 是一张表：一遍只要查一次表，没有时间可省，所以不画时间。",
     ),
     "sweep.one_text": (
-        "Each γ wrote one text of at most {tokens} new tokens, all from one seed, so large γ write much the same: another seed "
-        "moves the points and the bars.",
-        "每个 γ 只写一段文本，最多 {tokens} 个新词元，种子都一样，所以 γ 大的几段差不多：换个种子，点和条都会变。",
+        "One prompt, one seed: each γ wrote one text of at most {tokens} new tokens; another seed moves points "
+        "and bars.",
+        "一个提示词，一个种子：每个 γ 只写一段，最多 {tokens} 个新词元；换个种子，点和条都会变。",
     ),
     "sweep.measured": (
         "Measured here: {machine}, {cores} cores; {model}, {dtype}, engine {engine}; drafter: {drafter}.",
