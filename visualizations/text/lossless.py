@@ -11,10 +11,9 @@ LOSSLESS: dict[str, tuple[str, str]] = {
         "正在用每条规则把第一个词元抽 {draws} 次……",
     ),
     "lossless.invite": (
-        "Press the button: each rule then writes the first token of this run {draws} times, from the same target law p and "
-        "draft law q, and the shares are compared with p. A lossless rule differs from p by chance only.",
-        "按下面的按钮：每条规则都会用同样的目标分布 p 和草稿分布 q，把这次运行的第一个词元写 {draws} 次，再把各词元的比例和 p 比较。"
-        "无损的规则与 p 只差在偶然。",
+        "The button writes the first token of this run {draws} times by each rule and compares the shares with the "
+        "target’s law p. A lossless rule differs from p by chance only.",
+        "按下按钮，每条规则都把这次运行的第一个词元写 {draws} 次，再把各词元的比例和目标分布 p 比较。无损的规则与 p 只差在偶然。",
     ),
     "lossless.nothing": (
         "In the first round of this run nothing was drafted, so no rule had anything to judge: the target wrote the token "
@@ -54,14 +53,13 @@ LOSSLESS: dict[str, tuple[str, str]] = {
         "在这两个分布上，每条规则都保持目标分布",
     ),
     "lossless.what": (
-        "The first token, written {draws} times by each rule. Its distance from the target’s law is the total variation: "
-        "half the sum of all differences between the shares and p; 0 means the same, 1 nothing in common.",
-        "每条规则都把第一个词元写 {draws} 次。与目标分布的距离用总变差：各词元的比例与 p 之差，取绝对值求和再减半；0 是完全相同，1 是毫无共同。",
+        "The first token, written {draws} times by each rule. Distance: total variation, half the sum of |share − p|.",
+        "每条规则把第一个词元写 {draws} 次。距离用总变差：各词元 |比例 − p| 之和的一半。",
     ),
     "lossless.noise": (
-        "Fair draws too are a little off by chance (shaded): {expected} on average (dashed), more than {high} in fewer than "
-        "1 of {odds} tests.",
-        "公平抽样也会偶然偏一点（阴影）：平均 {expected}（虚线），超过 {high} 的机会不到 {odds} 次里的 1 次。",
+        "Shaded: what fair draws give by chance, {expected} on average (dashed), more than {high} in fewer than 1 of {odds} "
+        "tests.",
+        "阴影：公平抽样的偶然偏差，平均 {expected}（虚线），超过 {high} 的机会不到 {odds} 次里的 1 次。",
     ),
     "lossless.excess": (
         "{rule} writes {token} {emitted} of the time instead of {target}.",
