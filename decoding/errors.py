@@ -111,6 +111,10 @@ MESSAGES: dict[str, str] = {
     ),
     "draft_broken": "The draft in {path} could not be read ({reason}): give a folder that train-draft wrote.",
     "draft_other_target": "This draft was trained for {target}, not for {name}: choose another drafter, or train one.",
+    "init_other_target": (
+        "The draft in {path} was trained for {target} and does not fit {name}: "
+        "give one that was trained for it, or leave out --init to begin with the layers of the target."
+    ),
     "draft_other_layers": "The draft to go on from has {count} layers, and {asked} were asked for: name as many.",
     "no_corpus": "The folder {path} holds no corpus: write one first with python -m decoding train-draft --tokens N.",
     "vocabulary_too_large": (

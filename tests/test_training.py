@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -299,6 +301,51 @@ def test_mistakes_are_told_before_anything_is_written(
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and said in err
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "said"),
+    [
+        (lambda draft: {"sample": -draft.sample}, [], "was trained for elsewhere and does not fit"),
+        (lambda draft: {"vocab_size": draft.vocab_size + 1}, [], "was trained for elsewhere and does not fit"),
+        (lambda draft: {"sample": draft.sample[:, 1:]}, [], "was trained for elsewhere and does not fit"),
+        (lambda draft: {}, ["--layers", "0,1,2"], "has 2 layers, and 3 were asked for"),
+    ],
+    ids=["another embedding", "another vocabulary", "another width", "other layers"],
+)
+@pytest.mark.parametrize("stage", [[], ["--stage", "corpus"], ["--stage", "distil"]], ids=["both", "corpus", "distil"])
+def test_a_draft_that_cannot_be_gone_on_from_is_told_before_the_work(
+    draft: Draft, tiny_llama_folder: Path, tmp_path: Path, capsys: Any, change: Any, words: list[str], said: str,
+    stage: list[str], written: Path,
+) -> None:  # fmt: skip
+    """Not after hours of writing: nothing is written and no checkpoint made."""
+    from decoding.__main__ import main
+
+    start, folder = tmp_path / "start", tmp_path / "new"
+    draft_file.save(replace(draft, target="elsewhere", **change(draft)), start)
+    if stage[1:] == ["distil"]:
+        shutil.copytree(written, folder)
+    before = sorted(folder.glob("*"))
+    usual = ["--model", str(tiny_llama_folder), "--folder", str(folder), "--layers", "0,2", "--init", str(start)]
+    assert main(["train-draft", *usual, *words, *stage]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and said in err and ("elsewhere" not in said or str(start) in err)
+    assert sorted(folder.glob("*")) == before
+
+
+def test_a_draft_that_fits_is_gone_on_from(
+    draft: Draft, tiny_llama_folder: Path, written: Path, tmp_path: Path, capsys: Any
+) -> None:
+    """Whatever its target was called then."""
+    from decoding.__main__ import main
+
+    start, folder = tmp_path / "start", tmp_path / "new"
+    draft_file.save(replace(draft, target="elsewhere"), start)
+    shutil.copytree(written, folder)
+    shutil.copy(folder / "part-00000.npz", folder / "part-00004.npz")
+    usual = ["--model", str(tiny_llama_folder), "--folder", str(folder), "--layers", "0,2", "--init", str(start)]
+    assert main(["train-draft", *usual, "--stage", "distil", "--steps", "1", "--rows", "2"]) == 0
+    assert draft_file.is_draft(folder / "draft"), capsys.readouterr().err
 
 
 def test_a_table_has_no_layers_to_train(tmp_path: Path, capsys: Any) -> None:

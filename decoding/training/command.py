@@ -44,6 +44,7 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the stages asked for; a line on stderr for each batch of texts and each score."""
     from decoding.settings import check_float, check_int
+    from decoding.training.quick import keep_freed_memory
 
     for name, low in (("tokens", 1), ("vocabulary", 1), ("steps", 1), ("rows", 1), ("seed", 0)):
         check_int(name, getattr(options, name), low, 2**31)
@@ -51,6 +52,7 @@ def run(options: argparse.Namespace) -> int:
     check_float("answers", options.answers, 0, 5)
     if options.init:
         _start(options.init)
+    keep_freed_memory()
     if options.stage != "distil":
         _corpus(options)
     if options.stage != "corpus":
@@ -70,12 +72,23 @@ def _tell(words: str) -> None:
 
 
 def _target(options: argparse.Namespace, device: str, dtype: str) -> Any:
-    """The target on torch. Raises UserError for a model that no draft can be made of."""
+    """The target on torch. Raises UserError for a model that no draft can be made of, or not from the one given."""
     from decoding.models import drafts, load
 
-    model = load(options.model, device, dtype, engine="torch")
-    _check_layers(options.layers, drafts.decoder_layers(model))
+    model: Any = load(options.model, device, dtype, engine="torch")
+    layers = _check_layers(options.layers, drafts.decoder_layers(model))
+    if options.init:
+        _check_start(options.init, model, len(layers))
     return model
+
+
+def _check_start(folder: Path, model: Any, layers: int) -> None:
+    """Raise UserError for a draft of another target, or with another number of layers than are to be trained."""
+    start = _start(folder)
+    if not start.fits(model.module.get_input_embeddings().weight.detach().float().cpu().numpy()):
+        raise UserError("init_other_target", path=str(folder), target=start.target, name=model.info.name)
+    if start.layers != layers:
+        raise UserError("draft_other_layers", count=start.layers, asked=layers)
 
 
 def _check_layers(text: str, count: int) -> tuple[int, ...]:
