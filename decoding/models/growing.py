@@ -22,15 +22,31 @@ class GrowingLayer(DynamicLayer):
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         """Write the new states (B, heads, T, head size) behind those held; all of them are returned."""
-        if not self.is_initialized:
-            self.lazy_initialization(key_states, value_states)
         past, new = self.get_seq_length(), key_states.shape[-2]
+        if past == 0:
+            self.lazy_initialization(key_states, value_states)
+        assert self.keys.shape[:2] == key_states.shape[:2], f"{len(key_states)} rows after {len(self.keys)}"
         if not self._has_room(past + new):
             self._buffers = self._moved(self.keys, key_states), self._moved(self.values, value_states)
         for buffer, states in zip(self._buffers, (key_states, value_states), strict=True):
             buffer[..., past : past + new, :] = states
         self.keys, self.values = (buffer[..., : past + new, :] for buffer in self._buffers)
         return self.keys, self.values
+
+    def keep(self, places: Tensor) -> None:
+        """Hold just these places, in this order."""
+        self.keys, self.values = (states.index_select(-2, places) for states in (self.keys, self.values))
+        self._let_go()
+
+    def reorder_cache(self, beam_idx: Tensor) -> None:
+        """Row i becomes what row `beam_idx[i]` was."""
+        super().reorder_cache(beam_idx)
+        if self.get_seq_length() > 0:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """What is held is a copy now: free the buffers at once, and have no room in the copy."""
+        self._buffers = self.keys[..., :0, :], self.values[..., :0, :]
 
     def _has_room(self, total: int) -> bool:
         """Whether what is held is the front of the buffers still (rows and places may have been chosen), and fits."""

@@ -49,8 +49,7 @@ class HuggingFaceCache:
         if list(indices) == list(range(len(indices))):
             return self.crop(len(indices))
         for layer in self._growing_layers():
-            chosen = torch.tensor(indices, device=layer.keys.device)
-            layer.keys, layer.values = layer.keys.index_select(-2, chosen), layer.values.index_select(-2, chosen)
+            layer.keep(torch.tensor(indices, device=layer.keys.device))
 
     def reorder(self, rows: Sequence[int]) -> None:
         """Row i becomes what row `rows[i]` was; the number of rows may change."""
