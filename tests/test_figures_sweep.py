@@ -158,7 +158,7 @@ def test_a_gain_is_told_with_its_gamma_and_its_price() -> None:
     assert caption["title"] == f"γ = {top.gamma} is quickest here: {top.speedup:.2f} times plain decoding"
     check = target_seconds(top.gamma + 1) / target_seconds(1)
     drafting = top.gamma * 0.1 / target_seconds(1)
-    told = [f"= {check:.2f}", f"{check + drafting:.2f} plain steps", f"writes {top.counts.tau:.2f} tokens"]
+    told = [f"= {check:.2f}", f"{check + drafting:.2f} plain steps", f"{top.counts.tau:.2f} tokens a round"]
     for part in (*told, f"c = {0.1 / target_seconds(1):.2f}"):
         assert part in caption["text"], part
 
@@ -175,7 +175,7 @@ def test_no_gain_is_told_with_what_checking_costs() -> None:
     assert (
         "T(5)/T(1) = 5.00" in caption["text"] and f"{drafts:.1f} drafts at c = {four.draft_cost:.2f}" in caption["text"]
     )
-    assert f"a round writes {four.counts.tau:.2f} tokens for {5 + drafting:.2f} plain steps" in caption["text"]
+    assert f"{four.counts.tau:.2f} tokens a round for {5 + drafting:.2f} plain steps" in caption["text"]
     assert EN("sweep.not_paid") in caption["text"] and EN("sweep.not_forward") not in caption["text"]
 
 

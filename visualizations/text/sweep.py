@@ -39,24 +39,23 @@ SWEEP: dict[str, tuple[str, str]] = {
         "这里 γ = {gamma} 时每遍得到的词元最多：τ = {tau}",
     ),
     "sweep.round": (
-        "At γ = {gamma} a round writes {tau} tokens for {cost} plain steps: {drafts} drafts at c = {c} and a "
-        "check, T({count})/T(1) = {check}. So passes alone (dashed) allow {allowed} times.",
-        "γ = {gamma} 时，一轮写 {tau} 个词元，花 {cost} 个普通步：{drafts} 个草稿（每个 c = {c}）加一次检查，T({count})/T(1) = {check}。所以只算前向（虚线）可以快到 "
-        "{allowed} 倍。",
+        "At γ = {gamma}, {tau} tokens a round for {cost} plain steps ({drafts} drafts at c = {c}, a check at T({count})/T(1) = "
+        "{check}) give {allowed} times by passes alone (dashed).",
+        "γ = {gamma} 时，一轮 {tau} 个词元，花 {cost} 个普通步（{drafts} 个草稿，每个 c = {c}；一次检查 T({count})/T(1) = {check}），"
+        "只算前向（虚线）得 {allowed} 倍。",
     ),
     "sweep.round_free": (
-        "At γ = {gamma} a round writes {tau} tokens for a check, T({count})/T(1) = {check} plain steps; drafts "
-        "cost next to nothing. So passes alone (dashed) allow {allowed} times.",
-        "γ = {gamma} 时，一轮写 {tau} 个词元，花一次检查，T({count})/T(1) = {check} 个普通步；打草稿几乎不花时间。所以只算前向（虚线）可以快到 {allowed} "
-        "倍。",
+        "At γ = {gamma}, {tau} tokens a round for a check at T({count})/T(1) = {check} plain steps give {allowed} times by "
+        "passes alone (dashed); drafts cost next to nothing.",
+        "γ = {gamma} 时，一轮 {tau} 个词元，花一次检查 T({count})/T(1) = {check} 个普通步，只算前向（虚线）得 {allowed} 倍；"
+        "打草稿几乎不花时间。",
     ),
     "sweep.names": (
-        "T(n): a pass of the target over n tokens, T(1) a plain step; c: a pass of the draft in plain steps, "
-        "on average.",
+        "T(n): the target’s pass over n tokens; T(1) is a plain step. c: a pass of the draft in plain steps, on average.",
         "T(n)：目标模型一遍读 n 个词元的时间，T(1) 是一个普通步；c：草稿模型一遍平均合多少普通步。",
     ),
     "sweep.names_free": (
-        "T(n): a pass of the target over n tokens, T(1) a plain step.",
+        "T(n): the target’s pass over n tokens; T(1) is a plain step.",
         "T(n)：目标模型一遍读 n 个词元的时间，T(1) 是一个普通步。",
     ),
     "sweep.not_paid": (
@@ -80,9 +79,8 @@ SWEEP: dict[str, tuple[str, str]] = {
         "{model} 是一张表：一遍只要查一次表，没有时间可省，所以不画时间。",
     ),
     "sweep.one_text": (
-        "One prompt, one seed: each γ wrote one text of at most {tokens} new tokens; another seed moves points "
-        "and bars.",
-        "一个提示词，一个种子：每个 γ 只写一段，最多 {tokens} 个新词元；换个种子，点和条都会变。",
+        "One prompt, one seed, at most {tokens} new tokens for each γ: another seed moves points and bars.",
+        "一个提示词，一个种子，每个 γ 最多 {tokens} 个新词元：换个种子，点和条都会变。",
     ),
     "sweep.measured": (
         "Measured here: {machine}, {cores} cores; {model}, {dtype}, engine {engine}; drafter: {drafter}.",
