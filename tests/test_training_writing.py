@@ -150,14 +150,14 @@ def test_answers_like_questions_change_nothing(tiny_torch: Any, ends: frozenset[
 # --- the command -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("value", ["-0.1", "5.1", "nan", "inf"])
+@pytest.mark.parametrize("value", ["-0.1", "0.001", "5.1", "nan", "inf"])
 def test_a_temperature_out_of_range_is_told_in_a_sentence(tmp_path: Any, capsys: Any, value: str) -> None:
     """Before the model is looked for."""
     from decoding.__main__ import main
 
     assert main(["train-draft", "--model", "nowhere", "--folder", str(tmp_path / "new"), "--answers", value]) == 2
     out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and "answers is" in err and "0 … 5" in err
+    assert out == "" and err.count("\n") == 1 and "answers is" in err and "0, 0.01 … 5" in err
     assert not (tmp_path / "new").exists()
 
 

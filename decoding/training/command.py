@@ -15,6 +15,8 @@ from decoding.training.recipe import Recipe, Writing
 STAGES = ("corpus", "distil")
 USUAL = Recipe(layers=())
 """Its numbers are the options' usual values."""
+COLDEST, HOTTEST = 0.01, 5
+"""Temperatures of answers, where not 0: logits divided by less could overflow."""
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -24,7 +26,10 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("--stage", choices=STAGES, help="only this one; default: both")
     command.add_argument("--tokens", type=int, default=1_000_000, help="length of the corpus; default 1,000,000")
     command.add_argument(
-        "--answers", type=float, default=1.0, help="temperature of the answers written, 0 for the likeliest; default 1"
+        "--answers",
+        type=float,
+        default=1.0,
+        help="temperature of answers, 0: the likeliest token; batches written before stay; default 1",
     )
     command.add_argument("--corpus", type=Path, help="a corpus.npy that is there already; its laws are computed anew")
     command.add_argument(
@@ -43,13 +48,15 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the stages asked for; a line on stderr for each batch of texts and each score."""
+    from decoding.processor_base import check_number
     from decoding.settings import check_float, check_int
     from decoding.training.quick import keep_freed_memory
 
     for name, low in (("tokens", 1), ("vocabulary", 1), ("steps", 1), ("rows", 1), ("seed", 0)):
         check_int(name, getattr(options, name), low, 2**31)
     check_float("rate", options.rate, 0, 1)
-    check_float("answers", options.answers, 0, 5)
+    if options.answers:
+        check_number("answers", options.answers, COLDEST, HOTTEST, f"0, {COLDEST} … {HOTTEST}")
     if options.init:
         _start(options.init)
     keep_freed_memory()
