@@ -170,6 +170,18 @@ def test_a_draft_trained_before_is_gone_on_from(tiny_torch: Any, written: Path, 
         distil.Distillation(tiny_torch.module, texts, laws, recipe(layers=(0, 1, 2)), tmp_path / "third", start)
 
 
+def test_a_draft_gone_on_from_can_learn_to_say_more_tokens(tiny_torch: Any, written: Path, tmp_path: Path) -> None:
+    """Its weights are kept, the tokens are chosen anew from the corpus at hand."""
+    texts, laws = corpus.read(written)
+    first = distil.Distillation(tiny_torch.module, texts, laws, recipe(), tmp_path / "first")
+    list(first.run())
+    more = recipe(vocabulary=350)
+    wider = distil.Distillation(tiny_torch.module, texts, laws, more, tmp_path / "wider", first.draft("tiny"))
+    assert np.array_equal(wider.vocabulary, distil.frequent_tokens(laws, 350))
+    learnt = wider.student.learnt()
+    assert all(torch.equal(learnt[name], weight) for name, weight in first.student.learnt().items())
+
+
 # --- the draft -------------------------------------------------------------------------------------
 
 
@@ -277,6 +289,26 @@ def test_the_command_trains_a_draft_from_nothing(tiny_llama_folder: Path, tmp_pa
     model = api.load_draft(target, api.speculative_settings(drafter=str(tmp_path / "draft")))
     assert model is not None and model.info.vocab_size == target.info.vocab_size
     assert "draft:" in capsys.readouterr().err
+    assert len(draft_file.read(tmp_path / "draft").vocabulary) == 300
+
+
+@pytest.mark.parametrize(("asked", "found"), [([], 300), (["--vocabulary", "280"], 280)])
+def test_a_draft_gone_on_from_keeps_its_tokens_unless_another_number_is_asked_for(
+    tiny_torch: Any, tiny_llama_folder: Path, tmp_path: Path, asked: list[str], found: int
+) -> None:
+    import argparse
+
+    list(corpus.write(tiny_torch, tmp_path / "new", Writing(rows=32, length=16), 512))
+    texts, laws = corpus.read(tmp_path / "new")
+    first = distil.Distillation(tiny_torch.module, texts, laws, recipe(), tmp_path / "first")
+    draft_file.save(first.draft("tiny"), tmp_path / "start")
+    parser = argparse.ArgumentParser()
+    command.add(parser)
+    words = ["--model", str(tiny_llama_folder), "--folder", str(tmp_path / "new"), "--stage", "distil", *asked]
+    words += ["--init", str(tmp_path / "start"), "--layers", "0,2", "--steps", "1", "--rows", "4"]
+    assert command.run(parser.parse_args(words)) == 0
+    said = draft_file.read(tmp_path / "new" / "draft").vocabulary
+    assert np.array_equal(said, first.vocabulary if not asked else distil.frequent_tokens(laws, found))
 
 
 @pytest.mark.parametrize(

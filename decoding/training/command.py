@@ -15,6 +15,7 @@ from decoding.training.recipe import Recipe, Writing
 STAGES = ("corpus", "distil")
 USUAL = Recipe(layers=())
 """Its numbers are the options' usual values."""
+AS_MANY = f"default: those of --init, without it {USUAL.vocabulary:,}"
 COLDEST, HOTTEST = 0.01, 5
 """Temperatures of answers, where not 0: logits divided by less could overflow."""
 
@@ -35,10 +36,8 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--layers", default="", help="of the target, to start from, e.g. 0,1,29; default: 0,1 and last"
     )
-    command.add_argument("--init", type=Path, help="a draft to go on from, with its tokens; --layers says how many")
-    command.add_argument(
-        "--vocabulary", type=int, default=USUAL.vocabulary, help="most frequent tokens that the draft can say"
-    )
+    command.add_argument("--init", type=Path, help="a draft to go on from; --layers says how many it has")
+    command.add_argument("--vocabulary", type=int, help="most frequent tokens that the draft can say; " + AS_MANY)
     command.add_argument("--steps", type=int, default=USUAL.steps)
     command.add_argument("--rows", type=int, default=USUAL.rows, help="texts a step")
     command.add_argument("--rate", type=float, default=USUAL.rate, help="the highest learning rate")
@@ -52,7 +51,9 @@ def run(options: argparse.Namespace) -> int:
     from decoding.settings import check_float, check_int
     from decoding.training.quick import keep_freed_memory
 
-    for name, low in (("tokens", 1), ("vocabulary", 1), ("steps", 1), ("rows", 1), ("seed", 0)):
+    if options.vocabulary is not None:
+        check_int("vocabulary", options.vocabulary, 1, 2**31)
+    for name, low in (("tokens", 1), ("steps", 1), ("rows", 1), ("seed", 0)):
         check_int(name, getattr(options, name), low, 2**31)
     check_float("rate", options.rate, 0, 1)
     if options.answers:
@@ -133,16 +134,16 @@ def _distil(options: argparse.Namespace) -> None:
 
     texts, laws = corpus.read(options.folder)
     model = _target(options, "cpu", "float32")
+    start = _start(options.init) if options.init else None
     recipe = Recipe(
         layers=_check_layers(options.layers, drafts.decoder_layers(model)),
-        vocabulary=options.vocabulary,
+        vocabulary=options.vocabulary or (len(start.vocabulary) if start else USUAL.vocabulary),
         steps=options.steps,
         rows=options.rows,
         rate=options.rate,
         seed=options.seed,
         bfloat16=bfloat16_is_quick(),
     )
-    start = _start(options.init) if options.init else None
     run = distil.Distillation(model.module, texts, laws, recipe, options.folder, start)
     for line in run.run():
         _tell(json.dumps(line))

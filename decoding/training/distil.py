@@ -98,8 +98,9 @@ def loss_of(logits: Tensor, rows: Tensor, probs: Tensor) -> Tensor:
 class Distillation:
     """A training run in a folder: goes on from its checkpoint where there is one.
 
-    With a `start` it begins with that draft's weights and tokens in place of the target's layers. Raises UserError for
-    a corpus with too few texts, a start with another number of layers, a checkpoint of another recipe or corpus.
+    With a `start` it begins with that draft's weights in place of the target's layers, and with its tokens where the
+    recipe asks for as many. Raises UserError for a corpus with too few texts, a start with another number of layers, a
+    checkpoint of another recipe or corpus.
     """
 
     def __init__(
@@ -111,7 +112,8 @@ class Distillation:
             raise UserError("corpus_too_small", count=len(texts), least=least, held=recipe.held_out, rows=recipe.rows)
         self.recipe, self.folder = recipe, folder
         self.texts, self.laws = texts, laws
-        self.vocabulary = frequent_tokens(laws, recipe.vocabulary) if start is None else start.vocabulary
+        as_many = start is not None and len(start.vocabulary) == recipe.vocabulary
+        self.vocabulary = start.vocabulary if start and as_many else frequent_tokens(laws, recipe.vocabulary)
         self.row_of = torch.full((module.config.vocab_size,), -1)
         self.row_of[torch.from_numpy(self.vocabulary)] = torch.arange(len(self.vocabulary))
         self.student = Student(module, recipe.layers, self.vocabulary)
