@@ -6,7 +6,8 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import Opener, choose, run, settled
+from tests.e2e.conftest import Opener, Served, choose, run, settled
+from visualizations.pages import speculative, speculative_lossless
 
 PANEL = "[data-panel=lossless].lab-panel"
 
@@ -34,6 +35,20 @@ def test_the_band_narrows_with_more_draws_and_another_run_is_measured_when_asked
     expect(words).to_contain_text("of the time instead of")
     page.locator(f"{PANEL} summary").click()
     expect(page.locator(f"{PANEL} pre")).to_contain_text("def compare(")
+
+
+def test_a_press_on_the_recorded_run_makes_it_the_visitors_own(browse: Opener, served: Served) -> None:
+    page = browse("speculative")
+    where = page.locator(".lab-where")
+    page.keyboard.press("Home")
+    expect(where).to_contain_text("round 1 of")
+    page.locator(PANEL).get_by_role("button", name="Draw and compare").click()
+    expect(page).to_have_url(re.compile(r"[?&]run=[\w-]{16}&step=0$"), timeout=120_000)
+    expect(where).to_contain_text("round 1 of")
+    own = served.lab.runs.get(page.url.split("run=")[1].split("&")[0])
+    assert list(own.measured) == [speculative_lossless.NAME]
+    assert served.lab.lesson(speculative.LESSON).measured == {}
+    expect(page.locator("[data-panel=race].lab-panel .lab-text")).to_contain_text("Recorded beforehand")
 
 
 def test_the_exhibits_follow_their_sliders(browse: Opener) -> None:
