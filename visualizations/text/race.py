@@ -5,9 +5,9 @@ from __future__ import annotations
 RACE: dict[str, tuple[str, str]] = {
     # Counters
     "race.count_measured": ("plain decoding’s speed, by the clock", "普通解码的速度（实测）"),
-    "race.count_predicted": ("by the cost model", "代价模型的预测"),
+    "race.count_predicted": ("cost model, passes alone", "代价模型（只算前向）"),
     "race.count_measured_whole": ("plain speed, by the clock, whole run", "普通解码的速度（实测，整次运行）"),
-    "race.count_predicted_whole": ("by the cost model, whole run", "代价模型的预测（整次运行）"),
+    "race.count_predicted_whole": ("cost model, passes alone, whole run", "代价模型（只算前向，整次运行）"),
     "race.times": ("{ratio} ×", "{ratio} ×"),
     # Panel
     "race.title": ("Who is first by the clock?", "按时钟算，谁先写完？"),

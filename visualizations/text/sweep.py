@@ -102,7 +102,7 @@ SWEEP: dict[str, tuple[str, str]] = {
     "sweep.head_places_short": ("accepted, by position", "各位置的接受率"),
     "sweep.axis": ("γ, drafts a round", "γ：每轮草稿数"),
     "sweep.name_measured": ("measured", "实测"),
-    "sweep.name_predicted": ("predicted", "预测"),
+    "sweep.name_predicted": ("passes alone", "只算前向"),
     "sweep.name_plain": ("as fast as plain decoding", "和普通解码一样快"),
     "sweep.name_plain_short": ("plain decoding", "普通解码"),
     "sweep.times": ("{value} ×", "{value} 倍"),
@@ -115,5 +115,5 @@ SWEEP: dict[str, tuple[str, str]] = {
     ),
     "sweep.hover": ("γ = {gamma}, τ = {tau}", "γ = {gamma}，τ = {tau}"),
     "sweep.hover_measured": ("measured {value} ×", "实测 {value} 倍"),
-    "sweep.hover_predicted": ("predicted {value} ×", "预测 {value} 倍"),
+    "sweep.hover_predicted": ("passes alone {value} ×", "只算前向 {value} 倍"),
 }
