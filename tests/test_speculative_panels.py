@@ -185,7 +185,7 @@ def test_the_time_it_takes_is_told_by_the_pace_of_the_run_or_not_at_all(lab: Lab
     run = as_neural(run_of(lab))
     run.header = replace(run.header, settings={**run.header.settings, "max_new_tokens": 40})
     assert "min" not in shown(lab, run, "sweep")["text"].split()
-    plain, drafts = (Clocked((1, 40), (1.0, 40 * each), 0.2, 0.0, (40 * each,)) for each in (0.3, 0.2))
+    plain, drafts = (Clocked((1, 40), (1.0, 40 * each), 0.2, 0.0, 0.1, 0.0, (40 * each,)) for each in (0.3, 0.2))
     counts = Counts(40, 2, 0, 0, 0, 0)
     run.measured["race"] = Race("ngram", 2, None, plain, drafts, counts, (), True)
     assert speculative_sweep.duration(lab, run) == pytest.approx(16 * 18 * 0.5 + 60 * 0.1)

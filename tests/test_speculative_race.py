@@ -70,9 +70,35 @@ def test_forwards_of_the_draft_are_told_apart() -> None:
     found = raced(field)
     warm = draft.seen  # two rounds before, then the race itself
     passes = found.counts.draft_passes
-    assert found.speculative.draft == pytest.approx(sum(map(draft_seconds, warm[-passes:])))
+    each = [draft_seconds(count) for count in warm[-passes:]]
+    assert found.speculative.draft == pytest.approx(sum(each)) and found.speculative.first_draft == each[0]
     assert found.draft == draft.info and found.draft_cost is not None
-    assert found.draft_cost == pytest.approx(found.speculative.draft / passes / (found.plain.target / 24))
+    assert found.draft_cost == pytest.approx(sum(each[1:]) / (passes - 1) / target_seconds(1))
+
+
+@EACH_DRAFTER
+def test_the_costs_do_not_depend_on_how_long_the_prompt_is(drafter: str) -> None:
+    """The first forward reads it, so it is left out of c and of the check, though not of the seconds."""
+    fields = [racers(Time(), drafter=drafter) for _ in "ab"]
+    words = [fields[0].model.encode("a b " * count) for count in (1, 15)]
+    short, long = (raced(replace(field, prompt=prompt)) for field, prompt in zip(fields, words, strict=True))
+    for found in (short, long):
+        rounds, drafts = found.counts.target_passes, found.counts.draft_passes
+        assert found.plain_forward == pytest.approx(target_seconds(1))
+        check = (found.speculative.target - found.speculative.first_target) / (rounds - 1)
+        assert found.check_cost == pytest.approx(check / target_seconds(1)) and 1 <= found.check_cost <= 1.3
+        assert (found.draft_cost is None) == (not drafts)
+        if drafter == "toy":
+            assert found.draft_cost is not None and 0.2 <= found.draft_cost <= 0.25
+    read = [target_seconds(len(prompt)) for prompt in words]
+    assert [found.plain.first_target for found in (short, long)] == read and read[1] > read[0] + 20
+    assert long.plain.total - short.plain.total == pytest.approx(read[1] - read[0])
+
+
+def test_a_race_of_one_forward_has_no_other_to_go_by() -> None:
+    found = raced(racers(Time(), tokens=1, drafter="ngram"))
+    assert found.counts.target_passes == 1 and found.plain_forward == found.plain.target > 0
+    assert found.check_cost == pytest.approx(found.speculative.target / found.plain.target)
 
 
 def test_an_oracle_drafts_with_the_target_and_ngrams_with_nobody() -> None:
@@ -87,8 +113,6 @@ def test_the_speedup_is_by_token() -> None:
     plain = found.plain.total / found.plain.written[-1]
     assert found.speedup == pytest.approx(plain / (found.speculative.total / found.speculative.written[-1]))
     assert found.speedups == pytest.approx([found.speedup])
-    per_pass = found.speculative.target / found.counts.target_passes
-    assert found.check_cost == pytest.approx(per_pass / (found.plain.target / 24))
 
 
 def test_between_steps_time_is_the_callers() -> None:

@@ -70,7 +70,7 @@ def round_cost(race: Race) -> float:
 
 
 def predicted(race: Race) -> float:
-    """tau / (d c + v): the speed-up that the passes of a race allow; all that is no pass costs nothing."""
+    """tau / (d c + v): the speed-up that the passes of a race allow once the prompt is read; all else costs nothing."""
     return race.counts.tau / round_cost(race)
 
 

@@ -31,11 +31,12 @@ WARM_STEPS = 2
 
 
 class Timed:
-    """A model whose forwards are timed: `seconds` so far."""
+    """A model whose forwards are timed: `seconds` so far, and those of the `first`."""
 
     def __init__(self, model: LanguageModel, clock: Clock) -> None:
         self._model, self._clock = model, clock
-        self.seconds = 0.0
+        self.seconds = self.first = 0.0
+        self._any = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)
@@ -45,7 +46,9 @@ class Timed:
         started = self._clock()
         output = self._model.forward(*given, **options)
         output.own[-1, -1, -1].item()  # waits for a GPU
-        self.seconds += self._clock() - started
+        taken = self._clock() - started
+        self.first, self._any = self.first if self._any else taken, True
+        self.seconds += taken
         return output
 
 
@@ -118,8 +121,16 @@ class _Run:
 
     def clocked(self, totals: Sequence[float]) -> Clocked:
         """As a value, beside the totals of its repeats."""
-        drafting = self._draft.seconds if self._draft else 0.0
-        return Clocked(tuple(self._written), tuple(self._seconds), self._target.seconds, drafting, tuple(totals))
+        target, draft = self._target, self._draft
+        return Clocked(
+            written=tuple(self._written),
+            seconds=tuple(self._seconds),
+            target=target.seconds,
+            draft=draft.seconds if draft else 0.0,
+            first_target=target.first,
+            first_draft=draft.first if draft else 0.0,
+            totals=tuple(totals),
+        )
 
 
 def racing(racers: Racers, repeats: int = REPEATS, warm: bool = True) -> Generator[float, None, Race]:

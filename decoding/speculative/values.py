@@ -15,7 +15,8 @@ from decoding.values import ForwardTimes
 class Clocked:
     """One run by the clock: `written[i]` tokens after `seconds[i]`, counted from before the prompt is read.
 
-    Of all these seconds `target` and `draft` went into forwards of the two models, the rest into everything else.
+    Of all these seconds `target` and `draft` went into forwards of the two models, the rest into everything else;
+    `first_target` and `first_draft` into the first forward of each, which reads the prompt.
     `totals`: seconds of each repeat, in turn; the run told here is the one in the middle of them.
     """
 
@@ -23,6 +24,8 @@ class Clocked:
     seconds: tuple[float, ...]
     target: float
     draft: float
+    first_target: float
+    first_draft: float
     totals: tuple[float, ...]
 
     @property
@@ -94,19 +97,28 @@ class Race:
 
     @property
     def draft_cost(self) -> float | None:
-        """c: a forward of the draft model by a plain step's, both means over this race; None where no model drafts."""
-        if not self.counts.draft_passes:
-            return None
-        return self.speculative.draft / self.counts.draft_passes / self._plain_forward
+        """c: a forward of the draft model by a plain step's, both means of this race; None where no model drafts.
+
+        Here and in the costs below the first forward counts only where there is no other: it reads the prompt.
+        """
+        run, passes = self.speculative, self.counts.draft_passes
+        return _mean(run.draft, run.first_draft, passes) / self.plain_forward if passes else None
 
     @property
     def check_cost(self) -> float:
-        """A round's forward of the target by a plain step's, in this race."""
-        return self.speculative.target / self.counts.target_passes / self._plain_forward
+        """A round's forward of the target by a plain step's, both means of this race."""
+        run = self.speculative
+        return _mean(run.target, run.first_target, self.counts.target_passes) / self.plain_forward
 
     @property
-    def _plain_forward(self) -> float:
-        return self.plain.target / len(self.plain.written)
+    def plain_forward(self) -> float:
+        """Seconds of a plain step's forward, on average."""
+        return _mean(self.plain.target, self.plain.first_target, len(self.plain.written))
+
+
+def _mean(seconds: float, first: float, count: int) -> float:
+    """Of so many forwards without the first, or of the only one."""
+    return (seconds - first) / (count - 1) if count > 1 else seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ def duration(lab: Lab, run: Run) -> float | None:
 
     times, race = lab.times.get(lab.name_of(run)), measuring.found(run, speculative_race.NAME, Race)
     if race is not None:
-        step, token = race.plain.target / len(race.plain.written), race.plain.per_token + race.speculative.per_token
+        step, token = race.plain_forward, race.plain.per_token + race.speculative.per_token
     elif times is not None:
         step = times.of_tokens(1) / 1000
         token = 2 * step

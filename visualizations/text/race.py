@@ -46,14 +46,15 @@ RACE: dict[str, tuple[str, str]] = {
         "{tokens} 个词元，有草稿用了 {drafts} 秒，没有草稿用了 {plain} 秒。",
     ),
     "race.predicted": (
-        "The cost model counts passes alone: {tokens} tokens a round for {cost} plain steps ({drafts} drafts at c = {c}, a "
-        "check at {check}) give {ratio} times.",
-        "代价模型只算前向：一轮 {tokens} 个词元，花 {cost} 个普通步（{drafts} 个草稿，每个 c = {c}；一次检查 {check}），得 {ratio} 倍。",
+        "The cost model counts only passes after the prompt: {tokens} tokens a round for {cost} plain steps ({drafts} drafts "
+        "at c = {c}, a check at {check}) give {ratio} times.",
+        "代价模型只算提示词之后的前向：一轮 {tokens} 个词元，花 {cost} 个普通步（{drafts} 个草稿，每个 c = {c}；"
+        "一次检查 {check}），得 {ratio} 倍。",
     ),
     "race.predicted_alone": (
-        "The cost model counts passes alone: {tokens} tokens a round for {cost} plain steps (the check; no model drafts) give "
-        "{ratio} times.",
-        "代价模型只算前向：一轮 {tokens} 个词元，花 {cost} 个普通步（全是检查，打草稿不用模型），得 {ratio} 倍。",
+        "The cost model counts only passes after the prompt: {tokens} tokens a round for {cost} plain steps (the check; no "
+        "model drafts) give {ratio} times.",
+        "代价模型只算提示词之后的前向：一轮 {tokens} 个词元，花 {cost} 个普通步（全是检查，打草稿不用模型），得 {ratio} 倍。",
     ),
     "race.differ": (
         "The two drew different texts, equally long.",

@@ -63,8 +63,8 @@ SWEEP: dict[str, tuple[str, str]] = {
         "所以一轮花的步数比写出的词元还多。",
     ),
     "sweep.not_forward": (
-        "All else (laws, draws, verdicts) takes that gain away.",
-        "其余的事（算分布、抽样、裁决）又把它用掉了。",
+        "All else (prompt, laws, draws, verdicts) takes that gain away.",
+        "其余的事（读提示词、算分布、抽样、裁决）又把它用掉了。",
     ),
     "sweep.more": (
         "A larger γ costs more each round, and late drafts are seldom reached.",
