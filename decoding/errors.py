@@ -117,9 +117,8 @@ MESSAGES: dict[str, str] = {
     ),
     "draft_other_layers": "The draft to go on from has {count} layers, and {asked} were asked for: name as many.",
     "no_corpus": "The folder {path} holds no corpus: write one first with python -m decoding train-draft --tokens N.",
-    "vocabulary_too_large": (
-        "The model has {size:,} tokens; a corpus stores ids of at most {limit:,}: choose another model."
-    ),
+    "training_folder": "Nothing can be kept in the folder {path} ({reason}): give another with --folder.",
+    "training_file": "The file {path} could not be read ({reason}): delete it and run the command again.",
     "draft_missing": (
         "The drafter {name} needs a draft model, and none was given: give one, or choose ngram, oracle or random."
     ),
@@ -141,7 +140,7 @@ MESSAGES: dict[str, str] = {
     ),
     "checkpoint_other": (
         "The checkpoint in {path} is of another recipe or corpus: "
-        "choose another folder, or the same layers, vocabulary, rows and seed."
+        "choose another folder, or the same layers, vocabulary, rows, seed and --init."
     ),
     "law_forgotten": "This address names no law that can be drawn from: choose one at the left and press Show.",
 }
@@ -161,6 +160,12 @@ class UserError(ValueError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.code, self.values)
+
+
+def sentence_of(error: Exception) -> str:
+    """The first line of someone else's error, short enough for one sentence."""
+    text = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+    return text if len(text) <= 200 else text[:199] + "…"
 
 
 def _rebuild(code: str, values: dict[str, Any]) -> UserError:

@@ -198,8 +198,9 @@ def test_the_caption_in_full() -> None:
     race = RACES["slower"]
     assert race_caption(race, 4, View(EN)) == {
         "title": "Drafts did not pay here: 0.73 times the speed of plain decoding, by the clock",
-        "text": "After round 5, at 0.54 s: 8 tokens with drafts, 11 without. The cost model counts only passes after the prompt: "
-        "1.67 tokens a round for 2.22 plain steps (4.0 drafts at c = 0.19, a check at 1.48) give 0.75 times. "
+        "text": "After round 5, at 0.54 s: 8 tokens with drafts, 11 without. The cost model counts only passes "
+        "after the prompt: 1.67 tokens a round for 2.22 plain steps (4.0 drafts at c = 0.19, a check at 1.48) give "
+        "0.75 times. "
         "Both wrote the same text. Raced 3 times: 0.63 to 0.73 times as fast; the middle run of each is shown.",
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from decoding import api
 from decoding.errors import UserError
 from decoding.models import draft_file, drafts
 from decoding.models.draft_file import Draft
+from decoding.models.huggingface import HuggingFaceModel
 from decoding.models.reduction import Reduction
 from decoding.training import command, corpus, distil
 from decoding.training.recipe import Recipe, Writing
@@ -94,6 +95,72 @@ def test_a_file_that_is_no_corpus(tiny_torch: Any, tmp_path: Path, what: bytes |
         corpus.read(tmp_path / "nothing")
 
 
+def test_the_manner_of_writing_is_kept_with_each_batch(tiny_torch: Any, written: Path, tmp_path: Path) -> None:
+    """Those of one manner are told together; what was read again has none."""
+    everyday, cold = replace(HOW, rows=2), replace(HOW, rows=2, answers=0.0)
+    list(corpus.write(tiny_torch, tmp_path, everyday, 96))
+    list(corpus.write(tiny_torch, tmp_path, cold, 144))
+    assert corpus.manners(tmp_path) == [
+        {"tokens": 96, "writing": asdict(everyday)},
+        {"tokens": 48, "writing": asdict(cold)},
+    ]
+    list(corpus.read_again(tiny_torch, corpus.gather(tmp_path), tmp_path / "again"))
+    assert corpus.manners(tmp_path / "again") == [{"tokens": 144, "writing": None}]
+
+
+def test_ids_beyond_16_bits_take_32() -> None:
+    """A vocabulary of more than 65,536 tokens, as of Qwen and Llama 3: no id is cut."""
+    assert corpus.id_type(2**16) is np.uint16 and corpus.id_type(2**16 + 1) is np.uint32
+    logits = torch.zeros(1, 2**16 + 50)
+    logits[0, -1] = 20
+    assert corpus.top_of_law(logits)[0][0, 0] == 2**16 + 49
+
+
+def test_a_large_vocabulary_is_written_read_again_and_learnt(
+    make_module: Any, tiny_tokenizer: Any, tmp_path: Path
+) -> None:
+    module = make_module("llama", vocab_size=2**16 + 400, num_hidden_layers=1)
+    model: Any = HuggingFaceModel(module, tiny_tokenizer, "large")
+    list(corpus.write(model, tmp_path, replace(HOW, rows=12), 100))
+    texts, laws = corpus.read(tmp_path)
+    assert texts.dtype == laws.ids.dtype == np.uint32 and laws.ids.max() >= 2**16
+    assert list(corpus.read_again(model, corpus.gather(tmp_path), tmp_path / "again")) == [texts.size]
+    again = corpus.read(tmp_path / "again")
+    assert np.array_equal(again[0], texts) and again[1].ids.dtype == np.uint32
+    run = distil.Distillation(module, texts, laws, recipe(layers=(0,), vocabulary=600, steps=2), tmp_path)
+    list(run.run())
+    draft_file.save(run.draft("large"), tmp_path / "draft")
+    said = draft_file.read(tmp_path / "draft").vocabulary
+    assert np.array_equal(said, run.vocabulary) and said.max() >= 2**16
+    np.save(tmp_path / "halves.npy", texts.astype(np.uint16))
+    with pytest.raises(UserError, match="holds no corpus"):
+        list(corpus.read_again(model, tmp_path / "halves.npy", tmp_path / "third"))
+
+
+@pytest.mark.parametrize("name", ["part-00001.npz", distil.CHECKPOINT])
+@pytest.mark.parametrize("left", [0, 100])
+def test_a_damaged_file_is_named(tiny_torch: Any, written: Path, tmp_path: Path, name: str, left: int) -> None:
+    shutil.copytree(written, tmp_path / "new")
+    texts, laws = corpus.read(written)
+    list(distil.Distillation(tiny_torch.module, texts, laws, recipe(steps=1), tmp_path / "new").run())
+    damaged = tmp_path / "new" / name
+    damaged.write_bytes(damaged.read_bytes()[:left])
+    with pytest.raises(UserError, match=f"{name} could not be read"):
+        texts, laws = corpus.read(tmp_path / "new")
+        distil.Distillation(tiny_torch.module, texts, laws, recipe(steps=1), tmp_path / "new")
+
+
+def test_a_file_in_place_of_the_folder_is_told(tiny_llama_folder: Path, tmp_path: Path, capsys: Any) -> None:
+    from decoding.__main__ import main
+
+    (tmp_path / "file").write_text("mine")
+    for path in (tmp_path / "file", tmp_path / "file" / "below"):
+        assert main(["train-draft", "--model", str(tiny_llama_folder), "--folder", str(path)]) == 2
+        out, err = capsys.readouterr()
+        assert out == "" and err.count("\n") == 1 and f"Nothing can be kept in the folder {path}" in err
+    assert (tmp_path / "file").read_text() == "mine"
+
+
 # --- the distillation ------------------------------------------------------------------------------
 
 
@@ -147,6 +214,24 @@ def test_a_checkpoint_of_another_recipe_is_refused(tiny_torch: Any, written: Pat
             distil.Distillation(tiny_torch.module, texts, laws, recipe(**other), tmp_path)
 
 
+def test_a_checkpoint_of_another_corpus_or_start_is_refused(tiny_torch: Any, written: Path, tmp_path: Path) -> None:
+    """Where one draft goes on from another, the one it began with is told in draft.json: it must be the same again."""
+    texts, laws = corpus.read(written)
+    first = distil.Distillation(tiny_torch.module, texts, laws, recipe(steps=4), tmp_path / "first")
+    list(first.run())
+    start, folder = first.draft("tiny"), tmp_path / "second"
+    list(distil.Distillation(tiny_torch.module, texts, laws, recipe(steps=4), folder, start).run())
+    assert distil.Distillation(tiny_torch.module, texts, laws, recipe(steps=4), folder, start).step == 4
+    norm = {"model.norm.weight": start.weights["model.norm.weight"] + 1}
+    for other in (None, replace(start, weights={**start.weights, **norm})):
+        with pytest.raises(UserError, match="another recipe"):
+            distil.Distillation(tiny_torch.module, texts, laws, recipe(steps=4), folder, other)
+    changed = texts.copy()
+    changed[0, -1] ^= 1
+    with pytest.raises(UserError, match="another recipe or corpus"):
+        distil.Distillation(tiny_torch.module, changed, laws, recipe(steps=4), folder, start)
+
+
 def test_a_corpus_too_small_is_refused(tiny_torch: Any, written: Path, tmp_path: Path) -> None:
     texts, laws = corpus.read(written)
     with pytest.raises(UserError, match="24 texts; at least 25"):
@@ -177,7 +262,8 @@ def test_a_draft_gone_on_from_can_learn_to_say_more_tokens(tiny_torch: Any, writ
     list(first.run())
     more = recipe(vocabulary=350)
     wider = distil.Distillation(tiny_torch.module, texts, laws, more, tmp_path / "wider", first.draft("tiny"))
-    assert np.array_equal(wider.vocabulary, distil.frequent_tokens(laws, 350))
+    read = corpus.Laws(laws.ids[:-4], laws.probs[:-4])  # those held out do not choose
+    assert np.array_equal(wider.vocabulary, distil.frequent_tokens(read, 350))
     learnt = wider.student.learnt()
     assert all(torch.equal(learnt[name], weight) for name, weight in first.student.learnt().items())
 
@@ -229,7 +315,7 @@ def test_a_draft_on_an_engine_says_what_its_student_says(
         draft, target if engine == "torch" else api.load(str(tiny_llama_folder), device="cpu", engine="torch")
     )
     expected = student(ids, torch.ones_like(ids, dtype=torch.bool)).softmax(-1)
-    tolerance = 1e-5 if engine == "torch" else 0.05
+    tolerance = 1e-5 if engine == "torch" else 0.1
     assert (logits[0][:, said].softmax(-1) - expected).abs().max() < tolerance
     assert model.info.vocab_size == target.info.vocab_size and "trained draft" in model.info.name
 
@@ -308,7 +394,9 @@ def test_a_draft_gone_on_from_keeps_its_tokens_unless_another_number_is_asked_fo
     words += ["--init", str(tmp_path / "start"), "--layers", "0,2", "--steps", "1", "--rows", "4"]
     assert command.run(parser.parse_args(words)) == 0
     said = draft_file.read(tmp_path / "new" / "draft").vocabulary
-    assert np.array_equal(said, first.vocabulary if not asked else distil.frequent_tokens(laws, found))
+    held = Recipe(()).held_out
+    read = corpus.Laws(laws.ids[:-held], laws.probs[:-held])
+    assert np.array_equal(said, first.vocabulary if not asked else distil.frequent_tokens(read, found))
 
 
 @pytest.mark.parametrize(

@@ -99,16 +99,19 @@ class Lab:
 
     def measure(self, name: str) -> Iterator[float]:
         """Time the forwards of a loaded model into `times`, yielding the fraction done; closing this ends it."""
-        self.times[name] = yield from self.timing(self.models.get(name))
+        self.times[name] = yield from self.timing(self.models.get(name), fresh=True)
 
-    def timing(self, model: LanguageModel) -> Generator[float, None, ForwardTimes]:
-        """Time the forwards of a model, yielding the fraction done; closing this ends it."""
+    def timing(self, model: LanguageModel, fresh: bool = False) -> Generator[float, None, ForwardTimes]:
+        """Time the forwards of a model, yielding the fraction done; closing this ends it.
+
+        Those measured on this machine before are taken from the cache folder, unless asked for `fresh`.
+        """
         from decoding.models.timing import Weighed, forward_times
 
         found: list[ForwardTimes] = []
 
         def work(tell: Callable[[float], None]) -> None:
-            found.append(forward_times(cast("Weighed", model), tell, fresh=True))
+            found.append(forward_times(cast("Weighed", model), tell, fresh))
 
         yield from _told(work, 0.0, ends=True)
         return found[0]

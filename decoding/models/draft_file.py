@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from decoding.errors import UserError
+from decoding.errors import UserError, sentence_of
 
 DESCRIPTION, VOCABULARY = "draft.json", "vocabulary.npy"
 SHIPPED = Path(__file__).parents[1] / "speculative" / "weights"
@@ -82,7 +82,7 @@ def read(folder: Path) -> Draft:
         full = {name: weight.astype(np.float32) for name, weight in weights.items()}
         return Draft(about["target"], int(about["layers"]), int(about["vocab_size"]), vocabulary, full, sample)
     except Exception as error:  # whatever a stranger's files make the libraries raise
-        raise UserError("draft_broken", path=str(folder), reason=str(error).splitlines()[0][:200]) from error
+        raise UserError("draft_broken", path=str(folder), reason=sentence_of(error)) from error
 
 
 def facts(folder: Path) -> dict[str, object]:

@@ -1,4 +1,8 @@
-"""A transformers cache whose layers have room to grow: a step writes its own keys and values and copies no past."""
+"""A transformers cache whose layers have room to grow.
+
+A step that finds room writes its own keys and values and copies no past. Where there is none (the room is used up, or
+rows or places have just been chosen, which copies what is held) the past moves once into a buffer with room again.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ ROOM = 64
 
 
 class GrowingLayer(DynamicLayer):
-    """Keys and values (B, heads, length, head size) are the front of buffers that are as long again when made."""
+    """Keys and values (B, heads, length, head size) are the front of buffers, made twice as long as what they hold."""
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
         super().lazy_initialization(key_states, value_states)

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from decoding.errors import UserError
+from decoding.errors import UserError, sentence_of
 from decoding.models.protocol import KVCache, Output, Progress
 from decoding.models.text_model import TextModel
 
@@ -186,7 +186,7 @@ def reading(name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise UserError("model_unusable", name=name, reason=_sentence(error)) from error
+        raise UserError("model_unusable", name=name, reason=sentence_of(error)) from error
 
 
 def read_module(source: str, local: bool, dtype: torch.dtype) -> Any:
@@ -270,9 +270,3 @@ def _reach(hub_id: str) -> bool:
         if isinstance(try_to_load_from_cache(hub_id, "config.json"), str):
             return True
         raise UserError("hub_unreachable", name=hub_id) from error
-
-
-def _sentence(error: Exception) -> str:
-    """The first line of someone else's error, short enough for one sentence."""
-    text = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-    return text if len(text) <= 200 else text[:199] + "…"

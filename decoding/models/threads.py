@@ -14,8 +14,8 @@ from decoding.models.protocol import LanguageModel
 def during_run(*models: LanguageModel | None) -> Iterator[None]:
     """One where all models of the run are on ONNX Runtime, which has threads of its own; as many as before elsewhere.
 
-    Torch then only works on laws, too small to gain from a second thread: two pools that wait busily on the same cores
-    cost a step of the int4 engine a tenth of its time (`benchmarks.engine` with and without).
+    Torch then only works on laws, too small to gain from a second thread, and its threads would wait busily on cores
+    that ONNX Runtime's need. `api.decode`, `api.stream` and the benchmarks run in this.
     """
     before = torch.get_num_threads()
     alone = before > 1 and all(model.info.engine == "onnx" for model in models if model is not None)

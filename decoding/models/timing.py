@@ -154,5 +154,6 @@ def _key(model: Any) -> str:
         import onnxruntime
 
         versions.append(onnxruntime.__version__)
-    key = [model.info, model.weight_bytes, processor(), cores(), torch.get_num_threads(), versions]
+    threads = torch.get_num_threads() if model.info.engine == "torch" else None  # ONNX Runtime has its own
+    key = [model.info, model.weight_bytes, processor(), cores(), threads, versions]
     return hashlib.sha256(repr(key).encode()).hexdigest()[:16]

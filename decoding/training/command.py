@@ -147,7 +147,8 @@ def _distil(options: argparse.Namespace) -> None:
     run = distil.Distillation(model.module, texts, laws, recipe, options.folder, start)
     for line in run.run():
         _tell(json.dumps(line))
-    facts = {"corpus_tokens": int(texts.size), "recipe": asdict(recipe), "held_out": asdict(run.score())}
+    facts: dict[str, object] = {"corpus_tokens": int(texts.size), "corpus": corpus.manners(options.folder)}
+    facts |= {"recipe": asdict(recipe), "held_out": asdict(run.score())}
     if options.init:
         facts["init"] = draft_file.facts(options.init)
     draft_file.save(run.draft(options.model), options.folder / "draft", **facts)

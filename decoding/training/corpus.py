@@ -8,16 +8,20 @@ Shapes: B rows, T tokens of a text, V vocabulary, K tokens recorded of each law.
 from __future__ import annotations
 
 import itertools
+import json
 import os
+import tempfile
+import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from decoding.errors import UserError
+from decoding.errors import UserError, sentence_of
 from decoding.models.protocol import KVCache, LanguageModel
 from decoding.training.recipe import Writing
 
@@ -26,21 +30,26 @@ LAW_TOKENS = 32
 IDS = "corpus.npy"
 BATCH = 192
 """Texts of a batch that is read again."""
-MOST_IDS = 2**16
-"""Ids are stored as uint16."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One batch of texts: `ids` (B, T) uint16, and after each token the model's law at temperature 1.
+    """One batch of texts: `ids` (B, T), and after each token the model's law at temperature 1.
 
-    `law_ids` (B, T, K) uint16, likeliest first, and `law_probs` (B, T, K) float16; the law after the last
-    token of a text, and those inside the start that all texts share, are 0.
+    `law_ids` (B, T, K), likeliest first, and `law_probs` (B, T, K) float16; the law after the last token of a text,
+    and those inside the start that all texts share, are 0. Ids are uint16, uint32 of a vocabulary that needs it.
+    `how`: the manner of writing; None where the texts were written before and only read again.
     """
 
     ids: np.ndarray
     law_ids: np.ndarray
     law_probs: np.ndarray
+    how: Writing | None = None
+
+
+def id_type(vocab_size: int) -> type[np.unsignedinteger[Any]]:
+    """The smaller of two types that holds every id."""
+    return np.uint32 if vocab_size > 2**16 else np.uint16
 
 
 def start_ids(model: LanguageModel) -> list[int]:
@@ -55,12 +64,10 @@ def start_ids(model: LanguageModel) -> list[int]:
 @torch.inference_mode()
 def write_part(model: LanguageModel, how: Writing, number: int) -> Part:
     """The batch of this number: the same for the same model, manner and machine."""
-    if model.info.vocab_size > MOST_IDS:
-        raise UserError("vocabulary_too_large", size=model.info.vocab_size, limit=MOST_IDS)
     generator = torch.Generator().manual_seed(how.seed * 1_000_003 + number)
     start = start_ids(model)
-    ids = np.zeros((how.rows, how.length), np.uint16)
-    law_ids = np.zeros((*ids.shape, LAW_TOKENS), np.uint16)
+    ids = np.zeros((how.rows, how.length), id_type(model.info.vocab_size))
+    law_ids = np.zeros((*ids.shape, LAW_TOKENS), ids.dtype)
     law_probs = np.zeros((*ids.shape, LAW_TOKENS), np.float16)
     ids[:, : len(start)] = start
     cache = model.new_cache()
@@ -75,7 +82,7 @@ def write_part(model: LanguageModel, how: Writing, number: int) -> Part:
         ids[:, at] = chosen.numpy()
         if at + 1 < how.length:
             logits = _next(model, chosen[:, None], cache)
-    return Part(ids, law_ids, law_probs)
+    return Part(ids, law_ids, law_probs, how)
 
 
 def _next(model: LanguageModel, tokens: Tensor, cache: KVCache) -> Tensor:
@@ -84,10 +91,10 @@ def _next(model: LanguageModel, tokens: Tensor, cache: KVCache) -> Tensor:
 
 
 def top_of_law(logits: Tensor) -> tuple[np.ndarray, np.ndarray]:
-    """The K likeliest tokens of logits (..., V) and their probabilities: uint16 and float16, (..., K)."""
+    """The K likeliest tokens of logits (..., V) and their probabilities: ids and float16, (..., K)."""
     best = logits.topk(LAW_TOKENS, dim=-1)
     probs = (best.values - logits.logsumexp(-1, keepdim=True)).exp()
-    return best.indices.numpy().astype(np.uint16), probs.numpy().astype(np.float16)
+    return best.indices.numpy().astype(id_type(logits.shape[-1])), probs.numpy().astype(np.float16)
 
 
 def draw(logits: Tensor, temperatures: Tensor, top_p: float, generator: torch.Generator) -> Tensor:
@@ -120,16 +127,41 @@ class Laws:
 
 
 def read(folder: Path, most: int | None = None) -> tuple[np.ndarray, Laws]:
-    """The texts (texts, T) of the first `most` batches, and their laws. Raises UserError where there are none."""
-    parts = [dict(np.load(path)) for path in sorted(folder.glob("part-*.npz"))[:most]]
+    """The texts (texts, T) of the first `most` batches, and their laws.
+
+    Raises UserError where there are none, or one cannot be read.
+    """
+    parts = [_load(path) for path in sorted(folder.glob("part-*.npz"))[:most]]
     if not parts:
         raise UserError("no_corpus", path=str(folder))
     ids, law_ids, law_probs = (np.concatenate([p[k] for p in parts]) for k in ("ids", "law_ids", "law_probs"))
     return ids, Laws(law_ids, law_probs)
 
 
+def manners(folder: Path) -> list[dict[str, Any]]:
+    """How the texts were written, in their order: so many tokens in one manner; None where they were read again."""
+    found: list[dict[str, Any]] = []
+    for path in sorted(folder.glob("part-*.npz")):
+        part = _load(path)
+        how, tokens = json.loads(str(part.get("how", "null"))), int(part["ids"].size)
+        if found and found[-1]["writing"] == how:
+            found[-1]["tokens"] += tokens
+        else:
+            found.append({"tokens": tokens, "writing": how})
+    return found
+
+
+def _load(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of one batch."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return dict(arrays)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise UserError("training_file", path=str(path), reason=sentence_of(error)) from error
+
+
 def gather(folder: Path) -> Path:
-    """One file of all texts (texts, T), ids in uint16, beside the batches; what travels with a draft."""
+    """One file of all texts (texts, T) beside the batches: what travels with a draft."""
     ids, _ = read(folder)
     np.save(folder / IDS, ids)
     return folder / IDS
@@ -143,18 +175,19 @@ def read_again(model: LanguageModel, path: Path, folder: Path, rows: int = 4) ->
     """
     try:
         texts = np.load(path, allow_pickle=False)
-        fits = texts.ndim == 2 and texts.dtype == np.uint16 and texts.max() < model.info.vocab_size
+        fits = texts.ndim == 2 and texts.dtype == id_type(model.info.vocab_size) and texts.max() < model.info.vocab_size
     except (OSError, ValueError, EOFError) as error:
         raise UserError("no_corpus", path=str(path)) from error
     if not fits:
         raise UserError("no_corpus", path=str(path))
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     start = len(start_ids(model))
     for number, first in enumerate(range(0, len(texts), BATCH)):
         batch = texts[first : first + BATCH]
         if not part_path(folder, number).exists():
             laws = [_laws_of(model, batch[row : row + rows], start) for row in range(0, len(batch), rows)]
-            _save(folder, number, Part(batch, *(np.concatenate(column) for column in zip(*laws, strict=True))))
+            law_ids, law_probs = (np.concatenate(column) for column in zip(*laws, strict=True))
+            _save(folder, number, Part(batch, law_ids, law_probs))
         yield min(first + BATCH, len(texts)) * texts.shape[1]
 
 
@@ -170,8 +203,19 @@ def _laws_of(model: LanguageModel, texts: np.ndarray, start: int) -> tuple[np.nd
 def _save(folder: Path, number: int, part: Part) -> None:
     """Under its name only when it is whole."""
     work = folder / "unfinished.npz"
-    np.savez(work, ids=part.ids, law_ids=part.law_ids, law_probs=part.law_probs)
+    how = json.dumps(asdict(part.how) if part.how else None)
+    np.savez(work, ids=part.ids, law_ids=part.law_ids, law_probs=part.law_probs, how=np.array(how))
     os.replace(work, part_path(folder, number))
+
+
+def make_folder(folder: Path) -> None:
+    """Raises UserError where none can be made or written in."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UserError("training_folder", path=str(folder), reason=error.strerror or str(error)) from error
 
 
 def part_path(folder: Path, number: int) -> Path:
@@ -181,7 +225,7 @@ def part_path(folder: Path, number: int) -> Path:
 
 def write(model: LanguageModel, folder: Path, how: Writing, tokens: int) -> Iterator[int]:
     """Write batches until there are so many tokens; yields the count after each. Those that are there are kept."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     each, number, written = how.rows * how.length, 0, 0
     while written < tokens:
         if not part_path(folder, number).exists():

@@ -12,6 +12,8 @@ from __future__ import annotations
 import copy
 import json
 import os
+import pickle
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,9 +23,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from decoding.errors import UserError
+from decoding.errors import UserError, sentence_of
 from decoding.models.draft_file import Draft, sample_rows
-from decoding.training.corpus import Laws
+from decoding.training.corpus import Laws, make_folder
 from decoding.training.recipe import Recipe
 
 CHECKPOINT, LOG = "checkpoint.pt", "log.jsonl"
@@ -100,7 +102,7 @@ class Distillation:
 
     With a `start` it begins with that draft's weights in place of the target's layers, and with its tokens where the
     recipe asks for as many. Raises UserError for a corpus with too few texts, a start with another number of layers, a
-    checkpoint of another recipe or corpus.
+    checkpoint that is broken or of another recipe, corpus or start.
     """
 
     def __init__(
@@ -113,7 +115,9 @@ class Distillation:
         self.recipe, self.folder = recipe, folder
         self.texts, self.laws = texts, laws
         as_many = start is not None and len(start.vocabulary) == recipe.vocabulary
-        self.vocabulary = start.vocabulary if start and as_many else frequent_tokens(laws, recipe.vocabulary)
+        read = Laws(laws.ids[: -recipe.held_out], laws.probs[: -recipe.held_out])
+        self.vocabulary = start.vocabulary if start and as_many else frequent_tokens(read, recipe.vocabulary)
+        self.start = start
         self.row_of = torch.full((module.config.vocab_size,), -1)
         self.row_of[torch.from_numpy(self.vocabulary)] = torch.arange(len(self.vocabulary))
         self.student = Student(module, recipe.layers, self.vocabulary)
@@ -135,7 +139,7 @@ class Distillation:
 
     def score(self) -> Score:
         """On the texts held out, the last ones of the corpus."""
-        found = []
+        found, positions = [], []
         with torch.inference_mode():
             for first in range(len(self.texts) - self.recipe.held_out, len(self.texts), self.recipe.rows):
                 logits, rows, probs = self._read(slice(first, first + self.recipe.rows))
@@ -143,7 +147,8 @@ class Distillation:
                 same = logits.argmax(-1) == rows[:, 0]
                 acceptance = torch.minimum(q, probs).sum(-1).mean()
                 found.append([float(loss_of(logits, rows, probs)), float(same.float().mean()), float(acceptance)])
-        return Score(*np.mean(found, 0).tolist())
+                positions.append(len(logits))
+        return Score(*np.average(found, 0, positions).tolist())
 
     def draft(self, target: str) -> Draft:
         """The draft as it is now."""
@@ -192,7 +197,10 @@ class Distillation:
     def _resume(self) -> None:
         path = self.folder / CHECKPOINT
         if path.is_file():
-            state = torch.load(path, weights_only=True)
+            try:
+                state = torch.load(path, weights_only=True)
+            except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError) as error:
+                raise UserError("training_file", path=str(path), reason=sentence_of(error)) from error
             if state["of"] != self._of():
                 raise UserError("checkpoint_other", path=str(self.folder))
             self.student.load_state_dict(state["student"], strict=False)
@@ -201,10 +209,12 @@ class Distillation:
 
     def _of(self) -> list[Any]:
         """What a checkpoint must be of, to go on from it; the number of steps and the rate may be others."""
-        return [list(self.recipe.layers), self.recipe.rows, self.recipe.seed, len(self.texts), self.vocabulary.tolist()]
+        recipe, weights = self.recipe, self.start.weights if self.start else {}
+        sums = _checksum([self.texts]), _checksum([weights[name] for name in sorted(weights)])
+        return [list(recipe.layers), recipe.rows, recipe.seed, *sums, self.vocabulary.tolist()]
 
     def _save(self, line: dict[str, float]) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         kept = {name: p for name, p in self.student.state_dict().items() if "embed_tokens" not in name}
         state = {"student": kept, "optimizer": self.optimizer.state_dict(), "step": self.step, "of": self._of()}
         work = self.folder / (CHECKPOINT + ".tmp")
@@ -212,3 +222,10 @@ class Distillation:
         os.replace(work, self.folder / CHECKPOINT)
         with (self.folder / LOG).open("a", encoding="utf-8") as log:
             log.write(json.dumps(line) + "\n")
+
+
+def _checksum(arrays: Sequence[np.ndarray]) -> int:
+    found = 0
+    for array in arrays:
+        found = zlib.crc32(array.tobytes(), found)
+    return found

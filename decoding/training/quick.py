@@ -41,7 +41,7 @@ def keep_freed_memory() -> None:
     It would give each back to the system and have its pages cleared again a moment later. A step of training frees
     some hundred megabytes: a fifth of its time went there.
     """
-    with contextlib.suppress(OSError, AttributeError):
+    with contextlib.suppress(OSError, AttributeError, TypeError):
         mallopt = ctypes.CDLL(None).mallopt
         for option, value in ((MMAP_MAX, 0), (TRIM_THRESHOLD, KEPT), (TOP_PAD, AT_ONCE)):
             mallopt(option, value)

@@ -67,7 +67,8 @@ ERRORS: dict[str, str] = {
     "draft_broken": "读不出 {path} 里的草稿模型（{reason}）：请给出 train-draft 写成的文件夹。",
     "draft_other_target": "这个草稿模型是为 {target} 训练的，不是为 {name}：请换一种起草方式，或另训练一个。",
     "no_corpus": "文件夹 {path} 里没有语料：请先用 python -m decoding train-draft --tokens N 写出语料。",
-    "vocabulary_too_large": "这个模型有 {size:,} 个词元，语料最多能存 {limit:,} 个编号：请换一个模型。",
+    "training_folder": "文件夹 {path} 里存不了东西（{reason}）：请用 --folder 换一个。",
+    "training_file": "文件 {path} 读不出来（{reason}）：请删掉它，再运行一次这条命令。",
     "draft_missing": "起草方式 {name} 需要一个草稿模型，却没有给出：请给出一个，或选 ngram、oracle、random。",
     "draft_vocabulary_size": "草稿模型 {draft} 有 {size:,} 个词元，而 {model} 有 {limit:,} 个，两边的编号对不上：请选词表相同的草稿模型，或选 ngram。",
     "draft_vocabulary_differs": "{id} 号词元在草稿模型 {draft} 里是 {theirs!r}，在 {model} 里是 {ours!r}，两边对不上：请选词表相同的草稿模型，或选 ngram。",
@@ -75,6 +76,6 @@ ERRORS: dict[str, str] = {
     "corpus_too_small": "语料只有 {count:,} 段，至少要 {least:,} 段（留出 {held} 段，每步 {rows} 段）：请多写一些，或减少每步的段数。",
     "init_other_target": "{path} 里的草稿模型是为 {target} 训练的，不适合 {name}：请给出为它训练的草稿模型，或去掉 --init，从目标模型自己的层开始。",
     "draft_other_layers": "要接着训练的草稿模型有 {count} 层，而指定了 {asked} 层：请指定同样多的层。",
-    "checkpoint_other": "{path} 里的检查点属于另一种设置或另一份语料：请换一个文件夹，或用相同的层、词表、每步段数和种子。",
+    "checkpoint_other": "{path} 里的检查点属于另一种设置或另一份语料：请换一个文件夹，或用相同的层、词表、每步段数、种子和 --init。",
     "law_forgotten": "这个地址里没有可以抽的分布：请在左边选一个，再按“显示”。",
 }

@@ -5,8 +5,8 @@ from __future__ import annotations
 SPECULATIVE: dict[str, tuple[str, str]] = {
     "speculative.nav": ("Speculative", "投机解码"),
     "speculative.question": (
-        "How can a small model speed up a large one and change nothing it says?",
-        "小模型怎样让大模型变快，说的话却不变？",
+        "How can a small model speed up a large one and leave its probabilities as they are?",
+        "小模型怎样让大模型变快，却不改变它的概率？",
     ),
     "speculative.sentence": (
         "A cheap draft guesses the next few tokens; the large model, the target, checks all of them in one pass, keeps "
