@@ -263,6 +263,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.threads:
         torch.set_num_threads(options.threads)
     try:
+        for heat in options.temperatures:
+            _settings(options, heat)
         where = {"engine": options.engine, "precision": options.precision}
         texts = prompts.read(options.prompts)[: options.count]
         model: Any = api.load(options.model, options.device, options.dtype, **where)
