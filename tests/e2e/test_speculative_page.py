@@ -131,7 +131,7 @@ def test_a_run_opens_again_by_its_address(browse: Opener) -> None:
     expect(page.get_by_label("Who drafts", exact=True)).to_have_value("Oracle: the target itself")
     expect(page.get_by_label("number input for Drafts a round, γ", exact=True)).to_have_value("2")
     page.get_by_role("link", name="中文").click()
-    expect(page.locator("h1")).to_have_text("小模型怎样让大模型变快，说的话却不变？")
+    expect(page.locator("h1")).to_have_text("小模型怎样让大模型变快，却不改变它的概率？")
     expect(page.locator(f"{ROUNDS} .lab-title")).to_contain_text("轮")
 
 
