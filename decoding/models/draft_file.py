@@ -27,7 +27,8 @@ LEAST_COSINE = 0.98
 class Draft:
     """`layers` decoder layers by transformers' names, numbered from 0, and `model.norm.weight`: float32.
 
-    `vocabulary`: (V',) ids; `sample`: (SAMPLE_ROWS, hidden) of the embedding it was trained with.
+    `vocabulary`: (V',) ids; `sample`: (SAMPLE_ROWS, hidden) of the embedding it was trained with; `lead`: the ids that
+    every text it was trained on begins with.
     """
 
     target: str
@@ -36,6 +37,7 @@ class Draft:
     vocabulary: np.ndarray
     weights: Mapping[str, np.ndarray]
     sample: np.ndarray
+    lead: tuple[int, ...] = ()
 
     def fits(self, embedding: np.ndarray) -> bool:
         """Whether this is the embedding (V, hidden) it was trained with, up to rounding."""
@@ -64,8 +66,8 @@ def save(draft: Draft, folder: Path, **facts: object) -> None:
             own |= {name: weight for name, weight in halves.items() if not name.startswith("model.layers.")}
             own["sample"] = np.ascontiguousarray(draft.sample, np.float16)
         save_file(own, folder / f"layer-{layer}.safetensors")
-    about = {"target": draft.target, "layers": draft.layers, "vocab_size": draft.vocab_size, **facts}
-    (folder / DESCRIPTION).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    own_facts = {"target": draft.target, "layers": draft.layers, "vocab_size": draft.vocab_size, "lead": draft.lead}
+    (folder / DESCRIPTION).write_text(json.dumps({**own_facts, **facts}, indent=1) + "\n", encoding="utf-8")
 
 
 def read(folder: Path) -> Draft:
@@ -80,7 +82,8 @@ def read(folder: Path) -> Draft:
             weights |= load_file(folder / f"layer-{layer}.safetensors")
         sample = weights.pop("sample").astype(np.float32)
         full = {name: weight.astype(np.float32) for name, weight in weights.items()}
-        return Draft(about["target"], int(about["layers"]), int(about["vocab_size"]), vocabulary, full, sample)
+        lead, sizes = tuple(map(int, about.get("lead", ()))), (int(about["layers"]), int(about["vocab_size"]))
+        return Draft(about["target"], *sizes, vocabulary, full, sample, lead)
     except Exception as error:  # whatever a stranger's files make the libraries raise
         raise UserError("draft_broken", path=str(folder), reason=sentence_of(error)) from error
 
@@ -88,7 +91,7 @@ def read(folder: Path) -> Draft:
 def facts(folder: Path) -> dict[str, object]:
     """What a draft's folder says about its making."""
     about = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
-    return {name: value for name, value in about.items() if name not in ("target", "layers", "vocab_size")}
+    return {name: value for name, value in about.items() if name not in ("target", "layers", "vocab_size", "lead")}
 
 
 def is_draft(folder: Path) -> bool:

@@ -99,6 +99,7 @@ def _shared(target: HuggingFaceModel, reduction: Reduction) -> HuggingFaceModel:
         small.set_output_embeddings(head)
     model = HuggingFaceModel(small.eval(), target.tokenizer, f"{target.info.name}, {reduction.name}")
     model.said = said
+    model.lead = reduction.draft.lead if reduction.draft else ()
     return model
 
 

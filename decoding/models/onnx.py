@@ -147,7 +147,7 @@ class OnnxModel(TextModel):
         super().__init__(name, tokenizer, config, generation, "cpu", dtype, "onnx")
         self._session, self._arch, self.origin = session, arch, origin
         if reduction is not None and reduction.draft is not None:
-            self.said = torch.from_numpy(reduction.draft.vocabulary)
+            self.said, self.lead = torch.from_numpy(reduction.draft.vocabulary), reduction.draft.lead
 
     @property
     def weight_bytes(self) -> int:

@@ -21,6 +21,8 @@ class TextModel:
 
     said: Tensor | None = None
     """(V',) ids that the model's output layer has rows for; None for all."""
+    lead: tuple[int, ...] = ()
+    """Ids that a trained draft reads before a text that does not begin like them."""
 
     def __init__(
         self, name: str, tokenizer: Any, config: Any, generation: Any, device: str, dtype: str, engine: str = "torch"

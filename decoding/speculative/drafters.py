@@ -60,11 +60,16 @@ class Drafter(Protocol):
 
 
 class ModelDrafter:
-    """A language model with the target's vocabulary and a cache of its own draws each token after the last."""
+    """A language model with the target's vocabulary and a cache of its own draws each token after the last.
+
+    A trained draft reads its `lead`, the start of every text it has learnt from, before a text that begins otherwise: a
+    law q may be drawn from anything.
+    """
 
     def __init__(self, model: LanguageModel, settings: SpeculativeSettings, uniforms: Uniforms) -> None:
         self._model, self._settings, self._uniforms = model, settings, uniforms
         self._cache: KVCache | None = None
+        self._lead = torch.tensor(getattr(model, "lead", ()), dtype=torch.long)
         self._drawn_with = DRAFT
         self.forwards = 0
 
@@ -90,7 +95,7 @@ class ModelDrafter:
     def crop(self, length: int) -> None:
         """Cut the cache back to what it shares with the text. It may be shorter: the last draft is not read at once."""
         if self._cache is not None:
-            self._cache.crop(min(length, self._cache.length))
+            self._cache.crop(min(len(self._lead) + length, self._cache.length))
 
     def close(self) -> None:
         """Free keys and values."""
@@ -98,12 +103,17 @@ class ModelDrafter:
 
     def _law(self, history: Tensor, position: int) -> Law:
         """q after `history`, once all of it is read. Raises UserError where the model's logits are broken."""
-        cache = self._cache = self._model.new_cache() if self._cache is None else self._cache
-        unread = self._unread(history)
+        if self._cache is None:
+            self._cache = self._model.new_cache()
+            if torch.equal(history[:1], self._lead[:1]):
+                self._lead = self._lead[:0]
+        cache = self._cache
+        unread = self._unread(torch.cat((self._lead, history)))
         assert len(unread) > 0, "the draft's cache was not cut back"
         output = self._model.forward(unread[None], cache, logits_to_keep=1)
         self.forwards += 1
-        assert cache.length == len(history), f"the draft has read {cache.length} of {len(history)} tokens"
+        read = cache.length - len(self._lead)
+        assert read == len(history), f"the draft has read {read} of {len(history)} tokens"
         del cache
         size = self._model.info.vocab_size
         try:
@@ -112,9 +122,9 @@ class ModelDrafter:
         except UserError as error:
             raise UserError("broken_draft", model=self.info.name, **error.values) from None
 
-    def _unread(self, history: Tensor) -> Tensor:
+    def _unread(self, text: Tensor) -> Tensor:
         """All that the cache lacks: after a draft accepted whole, its last token too."""
-        return history[0 if self._cache is None else self._cache.length :]
+        return text[0 if self._cache is None else self._cache.length :]
 
 
 class OracleDrafter(ModelDrafter):

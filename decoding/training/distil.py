@@ -155,7 +155,9 @@ class Distillation:
         weights = {name: weight.numpy() for name, weight in self.student.learnt().items()}
         embedding = self.student.body.embed_tokens.weight.detach().numpy()
         count, size = len(self.recipe.layers), len(embedding)
-        return Draft(target, count, size, self.vocabulary, weights, sample_rows(embedding))
+        alike = (self.texts == self.texts[0]).all(0)
+        lead = tuple(self.texts[0][: len(alike) if alike.all() else alike.argmin()].tolist())
+        return Draft(target, count, size, self.vocabulary, weights, sample_rows(embedding), lead)
 
     def _learn(self) -> float:
         """One step on the next texts; their order is drawn anew for each pass over the corpus."""

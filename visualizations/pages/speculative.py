@@ -36,7 +36,7 @@ LESSON = "speculative"
 FIRST_MODEL = "smollm2"
 PROMPTS = {"smollm2": "The best thing about rainy days is"}
 """What a model is asked to go on from when it is chosen; a table begins with nothing."""
-SEED, GAMMA, TOKENS, LAYERS, RANKS = 8, 4, 40, 28, 5
+SEED, GAMMA, TOKENS, LAYERS, RANKS = 25, 4, 40, 28, 5
 """As the controls stand at first."""
 TOP = 8
 """Tokens recorded of each law."""
