@@ -151,6 +151,35 @@ def test_each_token_of_the_text_is_read_once() -> None:
     assert model.read[5:] == [1] and drafter.forwards == 6
 
 
+def test_a_trained_draft_reads_its_lead_before_a_text_that_begins_otherwise() -> None:
+    """Once, in the first forward; what is cut back later is cut behind it."""
+    model: Any = Counted(draft_toy(max_words=20).table)
+    start, *lead = model.encode("b a")
+    model.lead = tuple(lead)
+    drafter = ModelDrafter(model, asked(), Uniforms(1))
+    text = model.encode("a b")
+    assert text[0] == start != lead[0]
+    draft = drafter.propose(history(text), 0, 3)
+    assert model.read == [len(lead) + 3, 1, 1]
+    expected = logits_after(model, [*lead, *text])
+    assert torch.allclose(draft.laws[0].probs(), expected.double().softmax(-1))
+    drafter.crop(len(text) + 1)
+    longer = [*text, int(draft.tree.tokens[0]), 0]
+    model.read.clear()
+    again = drafter.propose(history(longer), 2, 1)
+    assert model.read == [1]
+    assert torch.allclose(again.laws[0].probs(), logits_after(model, [*lead, *longer]).double().softmax(-1))
+
+
+def test_a_text_that_begins_like_the_lead_is_read_as_it_is() -> None:
+    model: Any = Counted(draft_toy(max_words=20).table)
+    text = model.encode("a b")
+    model.lead = (text[0], 2, 2, 2)
+    drafter = ModelDrafter(model, asked(), Uniforms(1))
+    drafter.propose(history(text), 0, 3)
+    assert model.read == [3, 1, 1]
+
+
 def test_nothing_asked_is_nothing_read() -> None:
     model = Counted(draft_toy().table)
     drafter = ModelDrafter(model, asked(), Uniforms(1))
@@ -171,8 +200,8 @@ def test_closing_frees_the_cache() -> None:
 class OneShort(ModelDrafter):
     """The classic bug: after a draft accepted whole it reads the bonus only, and never the last token it drafted."""
 
-    def _unread(self, history: Tensor) -> Tensor:
-        return super()._unread(history) if self.forwards == 0 else history[-1:]
+    def _unread(self, text: Tensor) -> Tensor:
+        return super()._unread(text) if self.forwards == 0 else text[-1:]
 
 
 def test_a_cache_one_token_short_is_noticed() -> None:

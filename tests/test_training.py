@@ -283,11 +283,16 @@ def test_a_draft_survives_its_folder(draft: Draft, tmp_path: Path) -> None:
     draft_file.save(draft, tmp_path, steps=12)
     again = draft_file.read(tmp_path)
     assert (again.target, again.layers, again.vocab_size) == (draft.target, draft.layers, draft.vocab_size)
+    assert again.lead == draft.lead
     assert np.array_equal(again.vocabulary, draft.vocabulary)
     assert set(again.weights) == set(draft.weights)
     for name, weight in draft.weights.items():
         assert np.allclose(again.weights[name], weight, atol=1e-3)
     assert draft_file.is_draft(tmp_path) and json.loads((tmp_path / "draft.json").read_text())["steps"] == 12
+
+
+def test_a_draft_keeps_what_all_its_texts_begin_with(draft: Draft, tiny_torch: Any) -> None:
+    assert list(draft.lead) == corpus.start_ids(tiny_torch)
 
 
 @pytest.mark.parametrize("spoil", ["draft.json", "vocabulary.npy", "layer-1.safetensors"])
@@ -318,6 +323,7 @@ def test_a_draft_on_an_engine_says_what_its_student_says(
     tolerance = 1e-5 if engine == "torch" else 0.1
     assert (logits[0][:, said].softmax(-1) - expected).abs().max() < tolerance
     assert model.info.vocab_size == target.info.vocab_size and "trained draft" in model.info.name
+    assert model.lead == draft.lead
 
 
 def _student(draft: Draft, target: Any) -> distil.Student:
