@@ -4,7 +4,7 @@ from __future__ import annotations
 
 RACE: dict[str, tuple[str, str]] = {
     # Counters
-    "race.count_measured": ("plain decoding’s speed, by the clock", "普通解码的速度（实测）"),
+    "race.count_measured": ("plain speed, by the clock", "普通解码的速度（实测）"),
     "race.count_predicted": ("cost model, passes alone", "代价模型（只算前向）"),
     "race.count_measured_whole": ("plain speed, by the clock, whole run", "普通解码的速度（实测，整次运行）"),
     "race.count_predicted_whole": ("cost model, passes alone, whole run", "代价模型（只算前向，整次运行）"),
