@@ -138,6 +138,10 @@ MESSAGES: dict[str, str] = {
         "The corpus has {count:,} texts; at least {least:,} are needed, {held} to hold out and {rows} a step: "
         "write more, or use fewer rows."
     ),
+    "corpus_other_length": (
+        "The texts in {path} are {found:,} tokens long, and {asked:,} were asked for: "
+        "choose another folder, or --length {found}."
+    ),
     "checkpoint_other": (
         "The checkpoint in {path} is of another recipe or corpus: "
         "choose another folder, or the same layers, vocabulary, rows, seed and --init."

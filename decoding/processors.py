@@ -133,7 +133,8 @@ class Temperature(Processor):
 
     def _change(self, logits: Tensor, history: Tensor | None) -> Tensor:
         if self.temperature == 0:
-            return logits.masked_fill(~most_likely(logits), -math.inf)
+            best, ids = logits.max(-1, keepdim=True)
+            return torch.full_like(logits, -math.inf).scatter_(-1, ids, best)
         scaled = logits / self.temperature
         if torch.equal(scaled.isneginf(), logits.isneginf()) and bool(scaled.amax() < math.inf):
             return scaled

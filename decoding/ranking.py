@@ -51,7 +51,7 @@ def highest(logits: Tensor, count: Tensor | int, border: Tensor) -> Tensor:
 def most_likely(logits: Tensor) -> Tensor:
     """Mask of one token: the highest, of equals the lowest id."""
     mask = torch.zeros_like(logits, dtype=torch.bool)
-    return mask.scatter_(-1, logits.argmax(-1, keepdim=True), True)
+    return mask.scatter_(-1, logits.max(-1, keepdim=True).indices, True)
 
 
 def clamp_finite(changed: Tensor, logits: Tensor) -> Tensor:

@@ -170,5 +170,20 @@ def test_the_temperature_asked_for_is_the_one_written_with(
     monkeypatch.setattr(corpus, "write", lambda model, folder, how, tokens: asked.append(how) or [])
     monkeypatch.setattr(corpus, "gather", lambda folder: None)
     usual = ["train-draft", "--model", str(tiny_llama_folder), "--folder", str(tmp_path), "--stage", "corpus"]
-    assert main([*usual, "--answers", "0", "--seed", "4"]) == 0 and main(usual) == 0
-    assert [(how.answers, how.seed) for how in asked] == [(0.0, 4), (1.0, 0)]
+    assert main([*usual, "--answers", "0", "--seed", "4", "--length", "40"]) == 0 and main(usual) == 0
+    assert [(how.answers, how.seed, how.length) for how in asked] == [(0.0, 4, 40), (1.0, 0, 256)]
+
+
+@pytest.mark.parametrize("length, told", [("24", "32 tokens long, and 24"), ("0", "length is 0"), ("9999", "is 9999")])
+def test_another_length_than_that_of_the_texts_there_or_none_that_can_be_is_told_in_a_sentence(
+    tiny_llama_folder: Any, tmp_path: Any, capsys: Any, length: str, told: str
+) -> None:
+    from decoding.__main__ import main
+
+    usual = ["train-draft", "--model", str(tiny_llama_folder), "--folder", str(tmp_path), "--stage", "corpus"]
+    assert main([*usual, "--tokens", "6144", "--length", "32"]) == 0
+    capsys.readouterr()
+    assert main([*usual, "--length", length]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and told in err
+    assert np.load(tmp_path / "corpus.npy").shape == (192, 32)

@@ -13,8 +13,8 @@ from decoding.errors import UserError
 from decoding.training.recipe import Recipe, Writing
 
 STAGES = ("corpus", "distil")
-USUAL = Recipe(layers=())
-"""Its numbers are the options' usual values."""
+USUAL, USUAL_WRITING = Recipe(layers=()), Writing()
+"""Their numbers are the options' usual values."""
 AS_MANY = f"default: those of --init, without it {USUAL.vocabulary:,}"
 COLDEST, HOTTEST = 0.01, 5
 """Temperatures of answers, where not 0: logits divided by less could overflow."""
@@ -26,6 +26,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("--folder", type=Path, required=True, help="where everything is kept; run again to go on")
     command.add_argument("--stage", choices=STAGES, help="only this one; default: both")
     command.add_argument("--tokens", type=int, default=1_000_000, help="length of the corpus; default 1,000,000")
+    command.add_argument("--length", type=int, default=USUAL_WRITING.length, help="of a text, in tokens; default 256")
     command.add_argument(
         "--answers",
         type=float,
@@ -121,7 +122,7 @@ def _corpus(options: argparse.Namespace) -> None:
         for done in corpus.read_again(model, options.corpus, options.folder):
             _tell(f"corpus: {done:,} tokens read again")
         return
-    how = Writing(answers=options.answers, seed=options.seed)
+    how = Writing(length=options.length, answers=options.answers, seed=options.seed)
     for done in corpus.write(model, options.folder, how, options.tokens):
         _tell(f"corpus: {done:,} of {options.tokens:,} tokens")
     corpus.gather(options.folder)

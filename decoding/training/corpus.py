@@ -23,6 +23,7 @@ from torch import Tensor
 
 from decoding.errors import UserError, sentence_of
 from decoding.models.protocol import KVCache, LanguageModel
+from decoding.settings import check_int
 from decoding.training.recipe import Writing
 
 LAW_TOKENS = 32
@@ -129,11 +130,13 @@ class Laws:
 def read(folder: Path, most: int | None = None) -> tuple[np.ndarray, Laws]:
     """The texts (texts, T) of the first `most` batches, and their laws.
 
-    Raises UserError where there are none, or one cannot be read.
+    Raises UserError where there are none, one cannot be read, or their texts are not all of one length.
     """
     parts = [_load(path) for path in sorted(folder.glob("part-*.npz"))[:most]]
     if not parts:
         raise UserError("no_corpus", path=str(folder))
+    for part in parts:
+        _check_length(folder, parts[0], part["ids"].shape[1])
     ids, law_ids, law_probs = (np.concatenate([p[k] for p in parts]) for k in ("ids", "law_ids", "law_probs"))
     return ids, Laws(law_ids, law_probs)
 
@@ -160,6 +163,12 @@ def _load(path: Path) -> dict[str, np.ndarray]:
         raise UserError("training_file", path=str(path), reason=sentence_of(error)) from error
 
 
+def _check_length(folder: Path, part: dict[str, np.ndarray], length: int) -> None:
+    """Raise UserError where the texts of a batch in this folder have another length."""
+    if (found := part["ids"].shape[1]) != length:
+        raise UserError("corpus_other_length", path=str(folder), found=found, asked=length)
+
+
 def gather(folder: Path) -> Path:
     """One file of all texts (texts, T) beside the batches: what travels with a draft."""
     ids, _ = read(folder)
@@ -171,7 +180,7 @@ def gather(folder: Path) -> Path:
 def read_again(model: LanguageModel, path: Path, folder: Path, rows: int = 4) -> Iterator[int]:
     """Batches with the laws of a corpus whose ids alone were kept; yields the count of tokens after each.
 
-    Raises UserError where the file is no corpus of this model.
+    Raises UserError where the file is no corpus of this model, or the folder holds texts of another length.
     """
     try:
         texts = np.load(path, allow_pickle=False)
@@ -180,7 +189,7 @@ def read_again(model: LanguageModel, path: Path, folder: Path, rows: int = 4) ->
         raise UserError("no_corpus", path=str(path)) from error
     if not fits:
         raise UserError("no_corpus", path=str(path))
-    make_folder(folder)
+    _make_folder_for(folder, texts.shape[1])
     start = len(start_ids(model))
     for number, first in enumerate(range(0, len(texts), BATCH)):
         batch = texts[first : first + BATCH]
@@ -218,14 +227,25 @@ def make_folder(folder: Path) -> None:
         raise UserError("training_folder", path=str(folder), reason=error.strerror or str(error)) from error
 
 
+def _make_folder_for(folder: Path, length: int) -> None:
+    """A folder for texts of this length."""
+    make_folder(folder)
+    if (first := part_path(folder, 0)).exists():
+        _check_length(folder, _load(first), length)
+
+
 def part_path(folder: Path, number: int) -> Path:
     """Where the batch of this number lies."""
     return folder / f"part-{number:05d}.npz"
 
 
 def write(model: LanguageModel, folder: Path, how: Writing, tokens: int) -> Iterator[int]:
-    """Write batches until there are so many tokens; yields the count after each. Those that are there are kept."""
-    make_folder(folder)
+    """Write batches until there are so many tokens; yields the count after each. Those that are there are kept.
+
+    Raises UserError where those have texts of another length, or the length leaves nothing to write after the start.
+    """
+    check_int("length", how.length, len(start_ids(model)) + 1, model.info.context_length)
+    _make_folder_for(folder, how.length)
     each, number, written = how.rows * how.length, 0, 0
     while written < tokens:
         if not part_path(folder, number).exists():

@@ -74,6 +74,7 @@ ERRORS: dict[str, str] = {
     "draft_vocabulary_differs": "{id} 号词元在草稿模型 {draft} 里是 {theirs!r}，在 {model} 里是 {ours!r}，两边对不上：请选词表相同的草稿模型，或选 ngram。",
     "broken_draft": "第 {step} 步草稿模型 {model} 给出的是 {what} 而不是分数，无法起草：请换一个草稿模型。",
     "corpus_too_small": "语料只有 {count:,} 段，至少要 {least:,} 段（留出 {held} 段，每步 {rows} 段）：请多写一些，或减少每步的段数。",
+    "corpus_other_length": "{path} 里每段文本长 {found:,} 个词元，而指定的是 {asked:,}：请换一个文件夹，或用 --length {found}。",
     "init_other_target": "{path} 里的草稿模型是为 {target} 训练的，不适合 {name}：请给出为它训练的草稿模型，或去掉 --init，从目标模型自己的层开始。",
     "draft_other_layers": "要接着训练的草稿模型有 {count} 层，而指定了 {asked} 层：请指定同样多的层。",
     "checkpoint_other": "{path} 里的检查点属于另一种设置或另一份语料：请换一个文件夹，或用相同的层、词表、每步段数、种子和 --init。",
