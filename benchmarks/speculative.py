@@ -128,12 +128,13 @@ def row(entry: Entry, plain: Entry, predicted: str) -> str:
     return f"{entry.name:<20} {figures} {speed}  {places}"
 
 
-def predictions(entry: Entry, gamma: int, target: ForwardTimes, draft: ForwardTimes | None, passes: int) -> str:
-    """The speed-up that the cost model gives for this acceptance by position, these times, and `passes` of a draft."""
-    shares = [place.share or 0.0 for place in cost.by_place(entry.steps)]
-    if not shares or (passes and draft is None):
+def predictions(entry: Entry, gamma: int, target: ForwardTimes, draft: ForwardTimes | None) -> str:
+    """The speed-up that the cost model gives for this acceptance by position, passes of a draft a round, and times."""
+    shares, made = [place.share or 0.0 for place in cost.by_place(entry.steps)], counts(entry.steps)
+    if not shares or (made.draft_passes and draft is None):
         return "–"
-    return f"{cost.timed_speedup(shares, gamma, target, draft):.2f}"
+    passes = made.draft_passes / made.target_passes
+    return f"{cost.timed_speedup(shares, gamma, target, draft, passes):.2f}"
 
 
 def times_row(name: str, times: ForwardTimes, one: float) -> str:
@@ -167,7 +168,7 @@ def speed(model: Any, options: argparse.Namespace, all_ids: Sequence[Sequence[in
         print(f"{'predicted':>9}  accepted by position")
         for entry in entries:
             draft = measured.get(entry.drafter)
-            told = predictions(entry, options.gamma, own, draft, counts(entry.steps).draft_passes)
+            told = predictions(entry, options.gamma, own, draft)
             print(row(entry, entries[0], told if entry.drafter else "–"))
         for entry in others:
             print(row(entry, others[0], "–"))

@@ -85,7 +85,8 @@ def parser() -> Parser:
     beam.add_argument("--early-stopping", choices=EARLY_STOPPING, nargs="?", const="true", default="false", help=early)
     beam.add_argument("--search", default="beam", help="beam, sample (draw, then beam) or stochastic (Gumbel-top-k)")
     beam.add_argument("--rule-order", default="", help="pruning rules to apply first, e.g. max_per_parent")
-    drafts = "trained, early (the model's own first layers), ngram, oracle, random, or any --model; default trained"
+    drafts = "trained, early (the model's own first layers), ngram, oracle, random, or any --model; default trained. "
+    drafts += "ngram+ before a model's name: what the look-up finds, and the model where it finds nothing"
     rounds.add_argument("--draft-model", dest="drafter", metavar="DRAFT", help=drafts)
     _add_options(rounds, SPECULATIVE_OPTIONS)
     show = methods.add_parser("show", help="print a saved trace")

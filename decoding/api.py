@@ -188,11 +188,12 @@ def load_draft(
         return None
     from decoding.models import draft_file
 
-    if settings.drafter in MADE_OF_TARGET or draft_file.is_draft(Path(settings.drafter)):
+    name = settings.draft_name
+    if name in MADE_OF_TARGET or draft_file.is_draft(Path(name)):
         from decoding.models import drafts
 
-        return drafts.load(settings.drafter, model, settings.exit_layer, progress)
-    return load(settings.drafter, progress=progress, **where)
+        return drafts.load(name, model, settings.exit_layer, progress)
+    return load(name, progress=progress, **where)
 
 
 def finish(model: LanguageModel, ids: Sequence[int], cancelled: bool = False) -> Finish:

@@ -11,7 +11,7 @@ from decoding.errors import UserError
 from decoding.processor_base import Processor
 from decoding.settings import MAX_NEW_TOKENS, TOP_LIMIT, by_name, check_float, check_int, check_name, made
 from decoding.speculative.verification import ExactMatch, Lossless, TopK, Typical, Verifier
-from decoding.trace import DRAFTERS, MAX_GAMMA, VERIFIERS, WITHOUT_MODEL
+from decoding.trace import DRAFTERS, LOOKUP_FIRST, MAX_GAMMA, VERIFIERS, WITHOUT_MODEL
 
 MAX_NAME = 1000
 """Most characters of a model's name, which may be a path."""
@@ -21,10 +21,11 @@ MAX_NAME = 1000
 class SpeculativeSettings:
     """Speculative decoding: rounds of up to `gamma` drafted tokens, judged in one forward of the target.
 
-    `processors` shape the laws of target and draft alike. `drafter`: one of `DRAFTERS`, or the name of a model;
-    `exit_layer`: layers that the drafter `early` runs; `ngram_max`, `ngram_min`: longest and shortest end of the text
-    that the drafter `ngram` looks up. `verify_top_k`, `typical_epsilon`, `typical_delta`: of the verifiers `top_k` and
-    `typical`; the latter's defaults are those of Medusa's code. `top`: tokens recorded of each law.
+    `processors` shape the laws of target and draft alike. `drafter`: one of `DRAFTERS`, or the name of a model, after
+    `LOOKUP_FIRST` where the text is looked up first; `exit_layer`: layers that the drafter `early` runs; `ngram_max`,
+    `ngram_min`: longest and shortest end of the text that is looked up, before a model at least two tokens.
+    `verify_top_k`, `typical_epsilon`, `typical_delta`: of the verifiers `top_k` and `typical`; the latter's defaults
+    are those of Medusa's code. `top`: tokens recorded of each law.
     """
 
     processors: tuple[Processor, ...] = ()
@@ -70,6 +71,11 @@ class SpeculativeSettings:
     def needs_model(self) -> bool:
         """Whether drafting takes a model beside the target."""
         return self.drafter not in WITHOUT_MODEL
+
+    @property
+    def draft_name(self) -> str:
+        """The draft model's own name, where drafting takes one."""
+        return self.drafter.removeprefix(LOOKUP_FIRST)
 
     @property
     def rule(self) -> Verifier:

@@ -20,6 +20,7 @@ from decoding.models.toy import ToyCache, ToyModel
 from decoding.sampling import Uniforms, logits_after
 from decoding.speculative import drafters
 from decoding.speculative.drafters import (
+    LookupFirst,
     ModelDrafter,
     NgramDrafter,
     OracleDrafter,
@@ -259,6 +260,47 @@ def test_the_same_position_is_drafted_with_the_same_uniform() -> None:
     assert torch.equal(whole[1:], again)
 
 
+def test_what_is_found_in_the_text_is_drafted_and_the_model_drafts_the_rest() -> None:
+    """q is one-hot where it was looked up, with no forward; a single token that comes again is not looked up."""
+    model, settings = draft_toy(max_words=20), asked(ngram_max=3)
+    drafter = LookupFirst(model, settings, Uniforms(7))
+    text = model.encode("a b c a b")
+    draft = drafter.propose(history(text), 0, 2)
+    assert words_of(model, draft.tree.tokens.tolist()) == ("c", "a") and drafter.forwards == 0
+    assert [law.kept_count for law in draft.laws] == [1, 1]
+    drafter.crop(len(text))
+    other = model.encode("a b c b")
+    drafted = drafter.propose(history(other), 0, 1)
+    expected = ModelDrafter(model, settings, Uniforms(7)).propose(history(other), 0, 1)
+    assert drafter.forwards == 1 and torch.equal(drafted.tree.tokens, expected.tree.tokens)
+    torch.testing.assert_close(drafted.laws[0].probs(), expected.laws[0].probs())
+
+
+def test_after_what_was_looked_up_the_model_reads_all_it_has_missed() -> None:
+    """Its laws are those of the whole text, whatever was looked up, accepted or cut away before."""
+    model, settings = draft_toy(max_words=40), asked(ngram_max=3)
+    drafter, forwards = LookupFirst(model, settings, Uniforms(3)), 0
+    kinds = set[bool]()
+    generator = torch.Generator().manual_seed(1)
+    text = model.encode("a b")
+    while len(text) < 24:
+        draft = drafter.propose(history(text), len(text), 3)
+        seen = list(text)
+        for token, law in zip(draft.tree.tokens.tolist(), draft.laws, strict=True):
+            looked_up = law.kept_count == 1
+            kinds.add(looked_up)
+            if not looked_up:
+                forwards += 1
+                whole = observe.law_after(logits_after(model, seen), settings.processors, history(seen))
+                torch.testing.assert_close(law.probs(), whole.probs())
+            seen.append(token)
+        assert drafter.forwards == forwards
+        kept = int(torch.randint(len(draft.tree) + 1, (1,), generator=generator))
+        text = [*text, *draft.tree.tokens.tolist()[:kept], int(torch.randint(3, (1,), generator=generator))]
+        drafter.crop(len(text) - 1)
+    assert kinds == {True, False}
+
+
 def test_the_oracle_speaks_as_the_target_would() -> None:
     """Its own uniforms where p = q decides, the target's where the target's own token does."""
     model = target_toy()
@@ -301,6 +343,10 @@ def test_the_settings_choose_the_drafter() -> None:
         with pytest.raises(UserError, match=f"drafter {name} needs a draft model") as caught:
             drafter_of(model, None, asked(drafter=name), Uniforms(0))
         assert caught.value.code == "draft_missing"
+    both = drafter_of(model, draft, asked(drafter="ngram+toy:draft"), Uniforms(0))
+    assert type(both) is LookupFirst and both.info == draft.info
+    with pytest.raises(UserError, match=r"drafter ngram\+trained needs a draft model"):
+        drafter_of(model, None, asked(drafter="ngram+trained"), Uniforms(0))
     assert drafter_of(model, None, asked(drafter="oracle"), Uniforms(0)).info == model.info
     assert drafter_of(model, None, asked(drafter="ngram"), Uniforms(0)).info is None
 

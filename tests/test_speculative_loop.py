@@ -29,7 +29,7 @@ from tests.speculative_toys import TARGET_ROWS, Scripted, draft_toy, target_toy,
 
 FALSE_ALARM = 1e-6
 """Odds that right code fails one chi-square test. The seeds are fixed, so a pass stays a pass."""
-DRAFTERS = ("model", "ngram", "oracle", "random")
+DRAFTERS = ("model", "ngram+model", "ngram", "oracle", "random")
 GAMMAS = range(1, 9)
 
 
@@ -113,7 +113,7 @@ def test_exact_match_writes_what_sampling_writes(drafter: str, options: dict[str
         assert ids(steps) == alone(model, prompt, seed, **options)
 
 
-@pytest.mark.parametrize("drafter", ["model", "ngram"])
+@pytest.mark.parametrize("drafter", ["model", "ngram+model", "ngram"])
 def test_exact_match_of_a_model_writes_what_sampling_writes(tiny_llama: Any, near: Any, drafter: str) -> None:
     prompt = tiny_llama.encode("the sky is blue and the sky")
     for seed, options in enumerate(({}, {"temperature": 0.6}, {"top_k": 9, "repetition_penalty": 1.2})):
@@ -150,7 +150,7 @@ def outputs(words: tuple[str, ...] = (), prob: float = 1.0) -> dict[tuple[str, .
     return found
 
 
-@pytest.mark.parametrize("drafter", ["model", "random", "ngram"])
+@pytest.mark.parametrize("drafter", ["model", "ngram+model", "random", "ngram"])
 def test_over_seeds_the_loop_writes_the_targets_law(drafter: str) -> None:
     """300 runs against the product of the target's conditionals, outputs below 5 expected counts put together."""
     model, draft, runs = target_toy(), draft_toy(), 300

@@ -206,14 +206,14 @@ def test_the_button_races_every_drafter_and_the_runs_own(lab: Lab) -> None:
     told = list(measured(lab, run, "alignment"))
     found = run.measured["alignment"]
     assert [race.drafter for race in found.races] == [DRAFT, "ngram", "random", "oracle"]
-    assert found.left_out == (LeftOut("trained", "draft_of_table", TOY), LeftOut("early", "draft_of_table", TOY))
+    assert found.left_out == tuple(
+        LeftOut(name, "draft_of_table", TOY) for name in ("trained", "ngram+trained", "early")
+    )
     words = [words for words, _ in told]
     assert any(each.startswith("Making ready: ") for each in words)
-    assert "Drafter 4 of 6: n-gram look-up …" in words and "Drafter 6 of 6: oracle …" in words
-    assert (
-        "Left out: trained draft and early layers (toy:lecture is a table and has no layers)."
-        in shown(lab, run, "alignment")["text"]
-    )
+    assert "Drafter 5 of 7: n-gram look-up …" in words and "Drafter 7 of 7: oracle …" in words
+    left = "trained draft, look-up + trained draft and early layers (toy:lecture is a table and has no layers)."
+    assert f"Left out: {left}" in shown(lab, run, "alignment")["text"]
 
 
 def test_contestants() -> None:
@@ -240,7 +240,11 @@ def test_of_one_layer_only_the_early_exit_is_left_out(lab: Lab, make_module: Any
     list(speculative_align.job(lab, EN, run, model))
     found = run.measured["alignment"]
     assert [race.drafter for race in found.races] == ["ngram", "random", "oracle"]
-    assert found.left_out == (LeftOut("trained", "no_draft", "tiny"), LeftOut("early", "draft_one_layer", "tiny"))
+    assert found.left_out == (
+        LeftOut("trained", "no_draft", "tiny"),
+        LeftOut("ngram+trained", "no_draft", "tiny"),
+        LeftOut("early", "draft_one_layer", "tiny"),
+    )
     assert "Left out: early layers (tiny has one layer only)." in shown(lab, run, "alignment")["text"]
 
 

@@ -51,7 +51,13 @@ def test_each_rule_gets_its_settings() -> None:
 
 def test_which_drafters_need_a_model() -> None:
     needs = {name: speculative_settings(drafter=name).needs_model for name in (*DRAFTERS, "smollm2")}
-    assert [name for name, needed in needs.items() if needed] == ["trained", "early", "smollm2"]
+    assert [name for name, needed in needs.items() if needed] == ["trained", "ngram+trained", "early", "smollm2"]
+
+
+def test_looking_up_first_leaves_the_draft_models_name() -> None:
+    names = ("trained", "ngram+trained", "ngram+early", "ngram+toy:draft", "ngram+organisation/model")
+    found = [speculative_settings(drafter=name).draft_name for name in names]
+    assert found == ["trained", "trained", "early", "toy:draft", "organisation/model"]
 
 
 @pytest.mark.parametrize(

@@ -159,10 +159,11 @@ class Lab:
 
         if not isinstance(settings, SpeculativeSettings) or not settings.needs_model:
             return None
-        if settings.drafter not in MADE_OF_TARGET:
-            return self.models.get(settings.drafter, progress)
-        layers = settings.exit_layer if settings.drafter == "early" else 0
-        key = (model.info, settings.drafter, layers)
+        name = settings.draft_name
+        if name not in MADE_OF_TARGET:
+            return self.models.get(name, progress)
+        layers = settings.exit_layer if name == "early" else 0
+        key = (model.info, name, layers)
         with self._making:
             if key not in self._drafts:
                 made = api.load_draft(model, settings, progress)

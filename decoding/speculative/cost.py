@@ -36,18 +36,25 @@ def speedup(alpha: Acceptance, gamma: int, draft_cost: float) -> float:
     return expected_tokens(alpha, gamma) / (gamma * draft_cost + 1)
 
 
-def round_milliseconds(gamma: int, target: ForwardTimes, draft: ForwardTimes | None) -> float:
-    """gamma T_draft(1) + T_target(gamma + 1): the forwards of a round; drafting without a model costs nothing."""
-    drafting = gamma * draft.of_tokens(1) if draft else 0.0
+def round_milliseconds(
+    gamma: int, target: ForwardTimes, draft: ForwardTimes | None, passes: float | None = None
+) -> float:
+    """d T_draft(1) + T_target(gamma + 1): the forwards of a round; drafting without a model costs nothing.
+
+    d: `passes` of the draft, gamma where nothing is said: fewer where some drafts are looked up.
+    """
+    drafting = (gamma if passes is None else passes) * draft.of_tokens(1) if draft else 0.0
     return drafting + target.of_tokens(gamma + 1)
 
 
-def timed_speedup(alpha: Acceptance, gamma: int, target: ForwardTimes, draft: ForwardTimes | None) -> float:
+def timed_speedup(
+    alpha: Acceptance, gamma: int, target: ForwardTimes, draft: ForwardTimes | None, passes: float | None = None
+) -> float:
     """The same with times measured on one machine: expected tokens x T_target(1) / a round's forwards.
 
     Leaves out the reading of the prompt and all that is no forward.
     """
-    return expected_tokens(alpha, gamma) * target.of_tokens(1) / round_milliseconds(gamma, target, draft)
+    return expected_tokens(alpha, gamma) * target.of_tokens(1) / round_milliseconds(gamma, target, draft, passes)
 
 
 def best_gamma(gain: Callable[[int], float], most: int = MAX_GAMMA) -> int:

@@ -17,7 +17,7 @@ from decoding.sampling import Uniforms, plain
 from decoding.speculative.tree import TokenTree
 from decoding.speculative.verification import COIN, TARGET
 from decoding.speculative_settings import SpeculativeSettings
-from decoding.trace import ModelInfo
+from decoding.trace import LOOKUP_FIRST, ModelInfo
 
 DRAFT = COIN + 1
 """Of the uniforms of a position: the one a chain is drafted with, after the target's own and its one coin.
@@ -80,13 +80,11 @@ class ModelDrafter:
 
     @torch.inference_mode()
     def propose(self, history: Tensor, position: int, gamma: int) -> Draft:
-        """One forward a token; ends early at an end token."""
+        """One token after the other; ends early at an end token."""
         tokens: list[int] = []
         laws: list[Law] = []
         while len(tokens) < gamma and not (tokens and tokens[-1] in self._model.end_ids):
-            at = position + len(tokens)
-            law = self._law(history, at)
-            token, _ = observe.draw_direct(law, float(self._uniforms.at(at, self._drawn_with + 1)[-1]))
+            token, law = self._next(history, position + len(tokens))
             tokens.append(token)
             laws.append(law)
             history = torch.cat((history, torch.tensor([token])))
@@ -100,6 +98,12 @@ class ModelDrafter:
     def close(self) -> None:
         """Free keys and values."""
         self._cache = None
+
+    def _next(self, history: Tensor, position: int) -> tuple[int, Law]:
+        """A token and the law it was drawn from: one forward."""
+        law = self._law(history, position)
+        token, _ = observe.draw_direct(law, float(self._uniforms.at(position, self._drawn_with + 1)[-1]))
+        return token, law
 
     def _law(self, history: Tensor, position: int) -> Law:
         """q after `history`, once all of it is read. Raises UserError where the model's logits are broken."""
@@ -164,16 +168,34 @@ class NgramDrafter(WithoutModel):
 
     def propose(self, history: Tensor, position: int, gamma: int) -> Draft:
         """What followed, as far as the text goes."""
-        tokens = self._found(history)[:gamma].tolist()
+        tokens = self.found(history)[:gamma].tolist()
         return Draft(TokenTree.chain(tokens), tuple(one_hot(token, self._vocab_size) for token in tokens))
 
-    def _found(self, history: Tensor) -> Tensor:
+    def found(self, history: Tensor) -> Tensor:
+        """What followed where the end of `history` (S,) came last before; empty where it never did."""
         for size in range(min(self._most, len(history) - 1), self._least - 1, -1):
             windows = history[:-1].unfold(0, size, 1)  # the end itself is no earlier place
             places = (windows == history[-size:]).all(-1).nonzero()
             if len(places):
                 return history[int(places[-1]) + size :]
         return history[:0]
+
+
+class LookupFirst(ModelDrafter):
+    """Drafts what the n-gram look-up finds, with q one-hot; where it finds nothing, the model drafts.
+
+    A small model copies badly, and the text so far costs no forward. The end looked up has two tokens at least: a
+    single one comes again by chance.
+    """
+
+    def __init__(self, model: LanguageModel, settings: SpeculativeSettings, uniforms: Uniforms) -> None:
+        super().__init__(model, settings, uniforms)
+        self._lookup = NgramDrafter(settings.ngram_max, max(2, settings.ngram_min), model.info.vocab_size)
+
+    def _next(self, history: Tensor, position: int) -> tuple[int, Law]:
+        """Looked up where it can be, without a forward."""
+        found = self._lookup.found(history)[:1].tolist()
+        return (found[0], one_hot(found[0], self._model.info.vocab_size)) if found else super()._next(history, position)
 
 
 class RandomDrafter(WithoutModel):
@@ -207,7 +229,8 @@ def drafter_of(
         return RandomDrafter(model.info.vocab_size, uniforms)
     if settings.drafter == "oracle":
         return OracleDrafter(model, settings, uniforms)
-    return ModelDrafter(drafting_model(model, draft, settings), settings, uniforms)
+    kind = LookupFirst if settings.drafter.startswith(LOOKUP_FIRST) else ModelDrafter
+    return kind(drafting_model(model, draft, settings), settings, uniforms)
 
 
 def drafting_model(model: LanguageModel, draft: LanguageModel | None, settings: SpeculativeSettings) -> LanguageModel:

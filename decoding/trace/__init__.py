@@ -22,6 +22,7 @@ from decoding.trace.sampled import SampleStep
 from decoding.trace.searched import MAX_BEAMS, BeamNode, BeamStep, Cut, Fate, Hypothesis
 from decoding.trace.speculated import (
     DRAFTERS,
+    LOOKUP_FIRST,
     MADE_OF_TARGET,
     MAX_GAMMA,
     VERIFIERS,
@@ -34,6 +35,7 @@ from decoding.trace.speculated import (
 
 __all__ = [
     "DRAFTERS",
+    "LOOKUP_FIRST",
     "MADE_OF_TARGET",
     "MAX_BEAMS",
     "MAX_GAMMA",

@@ -15,7 +15,9 @@ MADE_OF_TARGET: tuple[str, ...] = ("trained", "early")
 """Draft models that are made of their target."""
 WITHOUT_MODEL: tuple[str, ...] = ("ngram", "random", "oracle")
 """Drafters that need no model beside the target."""
-DRAFTERS: tuple[str, ...] = (*MADE_OF_TARGET, *WITHOUT_MODEL)
+LOOKUP_FIRST = "ngram+"
+"""Before a draft model's name: what the n-gram look-up finds is drafted; where it finds nothing, the model drafts."""
+DRAFTERS: tuple[str, ...] = ("trained", LOOKUP_FIRST + "trained", "early", *WITHOUT_MODEL)
 """Drafters by name; any other name is that of a model."""
 VERIFIERS: tuple[str, ...] = ("lossless", "exact", "top_k", "typical")
 """The rules by which a target judges."""

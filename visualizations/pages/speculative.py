@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from decoding.models import draft_file, table
-from decoding.trace import MADE_OF_TARGET, VERIFIERS, WITHOUT_MODEL
+from decoding.trace import DRAFTERS, VERIFIERS, WITHOUT_MODEL
 from visualizations.components.headline import Headline
 from visualizations.components.viewer import Panel, Viewer
 from visualizations.lab import Lab
@@ -126,7 +126,7 @@ def drafters(text: Text, model: str, offered: Sequence[str] = ()) -> list[tuple[
     if model.startswith("toy:"):
         partners = [(view.model_label(text, name), name) for name in same_words(model)]
         return [*partners, *((text(f"spec.drafter_{name}"), name) for name in WITHOUT_MODEL)]
-    made = [name for name in MADE_OF_TARGET if name != "trained" or draft_file.shipped()]
+    made = [name for name in DRAFTERS if name not in WITHOUT_MODEL and ("trained" not in name or draft_file.shipped())]
     own = Choice.of(model).model
     others = [name for name in offered if not name.startswith("toy:") and "@" not in name and name != own]
     first, last = ([(text(f"spec.drafter_{name}"), name) for name in names] for names in (made, WITHOUT_MODEL))

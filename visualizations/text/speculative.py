@@ -16,6 +16,7 @@ SPECULATIVE: dict[str, tuple[str, str]] = {
     # Controls
     "spec.drafter": ("Who drafts", "谁来打草稿"),
     "spec.drafter_trained": ("A small model trained for it", "专门训练的小模型"),
+    "spec.drafter_ngram+trained": ("Look-up first, then the trained model", "先查已有文本，查不到再用小模型"),
     "spec.drafter_early": ("The target’s own early layers", "目标模型自己的前几层"),
     "spec.drafter_ngram": ("N-gram look-up in the text so far", "在已有文本里查 n 元组"),
     "spec.drafter_random": ("Random tokens", "随机词元"),
