@@ -47,6 +47,7 @@ def test_every_drafter_is_raced(browse: Opener, served: Served) -> None:
     measure(page, "alignment", EN("align.measure"))
     drafters = [race.drafter for race in served.lab.runs.get(done(page)).measured["alignment"].races]
     assert drafters == ["toy:lecture-draft", "ngram", "random", "oracle"]
-    expect(panel.locator(".lab-text")).to_contain_text("Left out: trained draft and early layers (")
+    left_out = "Left out: trained draft, look-up + trained draft and early layers ("
+    expect(panel.locator(".lab-text")).to_contain_text(left_out)
     expect(panel.locator(".lab-figure")).to_contain_text("oracle")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
