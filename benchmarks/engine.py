@@ -3,8 +3,8 @@
     python -m benchmarks.engine [--prompts FILE.jsonl] [--count 4] [--tokens 32] [--rounds 3]
 
 Greedy in float32 and int4, four beams in float32, the share of a step that is no forward (to process, draw and record
-it), and T(5) / T(1): what a verified draft of four costs in steps. Contestants take turns, as in `benchmarks.speed`.
-Where `llama_cpp` can be imported it runs the bundled GGUF file in the same turns.
+it) and of the record alone, and T(5) / T(1): what a verified draft of four costs in steps. Contestants take turns, as
+in `benchmarks.speed`. Where `llama_cpp` can be imported it runs the bundled GGUF file in the same turns.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import importlib.util
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -22,10 +22,10 @@ import torch
 from benchmarks import prompts
 from benchmarks.beam import traced
 from benchmarks.speed import SAMPLING, Contest, Endless, Make, ours, theirs
-from decoding import api
+from decoding import api, observe
 from decoding.errors import UserError
 from decoding.models import bundled, threads, timing
-from decoding.sampling import Uniforms, sample
+from decoding.sampling import Uniforms, plain, sample
 from decoding.settings import TOP_LIMIT, BeamSettings, SampleSettings
 
 PRECISIONS = ("float32", "int4")
@@ -90,17 +90,39 @@ class Timed(Endless):
         return output
 
 
-def tracing_share(model: Any, ids: Sequence[int], settings: SampleSettings) -> tuple[float, float]:
-    """Milliseconds of a step that are no forward, and their share of the whole step; the prompt's step is left out."""
+def unrecorded(model: Any, ids: Sequence[int], settings: SampleSettings) -> Iterator[int]:
+    """The tokens that `sample` writes, by the same processors and uniforms, with nothing kept of how."""
+    cache, history = model.new_cache(), torch.tensor(ids)
+    unread = history
+    for position in range(settings.max_new_tokens):
+        with torch.inference_mode():
+            logits = model.forward(unread[None], cache, logits_to_keep=1).logits[0, -1]
+            if settings.sampler == "argmax":
+                token = int(logits.max(0).indices)
+            else:
+                law = observe.law_after(plain(logits), settings.processors, history, position)
+                token, _ = observe.draw_direct(law, float(Uniforms(0).at(position, 1)))
+        yield token
+        unread = torch.tensor([token])
+        history = torch.cat((history, unread))
+
+
+def beside_forward(timed: Timed, steps: Iterator[Any]) -> tuple[float, float]:
+    """Milliseconds of a step, and of its part that is no forward; the prompt's step is left out."""
+    next(steps)
+    timed.seconds, started = 0.0, time.perf_counter()
+    count = sum(1 for _ in steps)
+    whole = time.perf_counter() - started
+    return 1000 * whole / count, 1000 * (whole - timed.seconds) / count
+
+
+def tracing_share(model: Any, ids: Sequence[int], settings: SampleSettings) -> tuple[float, float, float, float]:
+    """What is no forward, in milliseconds and as a share of the step; then what the record alone adds, likewise."""
     timed = Timed(model)
     with threads.during_run(model):
-        steps = sample(timed, ids, settings, Uniforms(0))
-        next(steps)
-        timed.seconds, started = 0.0, time.perf_counter()
-        count = sum(1 for _ in steps)
-        whole = time.perf_counter() - started
-    rest = whole - timed.seconds
-    return 1000 * rest / count, rest / whole
+        step, rest = beside_forward(timed, sample(timed, ids, settings, Uniforms(0)))
+        _, bare = beside_forward(timed, unrecorded(timed, ids, settings))
+    return rest, rest / step, rest - bare, (rest - bare) / step
 
 
 def tracing_rows(models: Sequence[Any], all_ids: Sequence[Sequence[int]], tokens: int) -> list[str]:
@@ -109,12 +131,13 @@ def tracing_rows(models: Sequence[Any], all_ids: Sequence[Sequence[int]], tokens
         "greedy": api.greedy_settings(max_new_tokens=tokens, top=TOP_LIMIT),
         "T .8, top-k 50, top-p .95": api.sample_settings(max_new_tokens=tokens, top=TOP_LIMIT, **SAMPLING),
     }
-    lines = []
+    lines = [f"{'':<39} {'beside the forward':>18}   {'the record alone':>18}"]
     for model in models:
         for name, settings in kinds.items():
             found = [tracing_share(model, ids, settings) for ids in all_ids]
-            spent, share = (statistics.median(column) for column in zip(*found, strict=True))
-            lines.append(f"{model.info.dtype:<10} {name:<28} {spent:6.2f} ms {share:7.1%}")
+            rest, share, record, its = (statistics.median(column) for column in zip(*found, strict=True))
+            figures = f"{rest:8.2f} ms {share:7.1%}   {record:8.2f} ms {its:7.1%}"
+            lines.append(f"{model.info.dtype:<10} {name:<28} {figures}")
     return lines
 
 
@@ -162,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     race(field, all_ids, options.tokens, options.rounds)
     for contest in field:
         print(contest.row())
-    print(f"\nTracing: what a step takes beside its forward ({TOP_LIMIT} alternatives), and its share of the step")
+    print(f"\nTracing ({TOP_LIMIT} alternatives): what a step takes beside its forward, and its share of the step")
     print("\n".join(tracing_rows(models, all_ids, options.tokens)))
     print("\nMilliseconds of one forward after 100 tokens, best of several")
     print("\n".join(times_rows([reference, *models])))

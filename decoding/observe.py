@@ -101,7 +101,7 @@ def law(logits: Tensor, position: int = 0, before: Law | None = None) -> Law:
     """
     kept, size = (None, logits.numel()) if before is None else (before.kept, before.size)
     logits, kept, largest = _alive(logits, kept, position)
-    shifted = logits.double() - largest
+    shifted = logits.to(torch.float64, copy=True).sub_(largest)
     weights = shifted.exp()
     total = float(weights.sum())
     # H = log Z - E[logit], in nats; bits by / ln 2
@@ -239,10 +239,11 @@ def step(
 ) -> SampleStep:
     """One decided token with everything that led to it."""
     ids = shown_ids(laws, top, chosen)
+    tokens = {id: token(id) for id in ids}  # every stage lists them
     index = torch.tensor([chosen])
     return SampleStep(
         position=position,
-        stages=stages(laws, processors, ids, token),
+        stages=stages(laws, processors, ids, tokens.__getitem__),
         draw=draw,
         token=token(chosen),
         prob=min(1.0, float(laws[-1].probs(index))),
