@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
+import json
+
+from playwright.sync_api import APIResponse, Page, Route, expect
 
 from tests.e2e.conftest import Opener, choose, done, finished, settled
 
@@ -121,6 +123,35 @@ def test_the_real_model_grows_a_tree(browse: Opener) -> None:
     expect(page.locator(f"{TREE} .lab-title")).to_contain_text("“that they")
     page.locator(".lab-measure").click()
     expect(page.locator(".lab-table tbody tr")).to_have_count(4)
+
+
+def test_a_picture_that_comes_late_does_not_undo_the_end(browse: Opener) -> None:
+    page = browse("beam")
+    choose(page, "Model", "SmolLM2 135M Instruct")
+    expect(page.locator(".lab-controls textarea:visible").first).to_have_value("The best thing about rainy days is")
+    settled(page)
+    set_number(page, "Depth, at most", 4)
+    late: list[tuple[Route, APIResponse]] = []
+
+    def hold(route: Route) -> None:
+        """The first picture of a search that has not ended waits until it has."""
+        response = route.fetch()
+        asked = route.request.post_data_json["fn_name"]
+        unfinished = asked == "render" and 0 < json.loads(response.json())["count"] < 2 * 4
+        if unfinished and not late:
+            late.append((route, response))
+        else:
+            route.fulfill(response=response)
+
+    page.route("**/component_server/**", hold)
+    before = done(page)
+    page.locator(".lab-run").click()
+    finished(page, before)
+    assert late
+    for route, response in late:
+        route.fulfill(response=response)
+    settled(page)
+    expect(page.locator(WHERE)).to_have_text("depth 4 of 4: verdict")
 
 
 GIVEN_AND_DRAWN = """

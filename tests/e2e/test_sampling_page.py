@@ -6,12 +6,17 @@ import json
 import re
 import threading
 import time
+from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from decoding import codec
+from decoding.models.onnx import OnnxModel
+from decoding.models.protocol import Output
 from decoding.trace import Trace
 from tests.e2e.conftest import Opener, Served, choose, done, finished, painted, run, settled
+from visualizations.turns import Turns
 
 NASTY = ["a<b<c", '"><img src=x onerror=alert(1)>', "**x**", "$x$", "{{7*7}}", "${7*7}", "%{x}"]
 
@@ -178,6 +183,26 @@ def test_a_prompt_over_the_limit_is_refused_with_both_numbers(browse: Opener) ->
     expect(page.locator(".lab-message")).to_contain_text(re.compile(r"2,1\d\d tokens.*2,000"))
 
 
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bundled model takes a quarter of a second a step until a turn is ended: no run is over before it is ended."""
+    ended = threading.Event()
+    forward, halt = OnnxModel.forward, Turns.halt
+
+    def slowly(self: OnnxModel, *given: Any, **options: Any) -> Output:
+        ended.wait(0.25)
+        return forward(self, *given, **options)
+
+    def ending(self: Turns, turn: Any) -> None:
+        halt(self, turn)
+        if turn:
+            ended.set()
+
+    monkeypatch.setattr(OnnxModel, "forward", slowly)
+    monkeypatch.setattr(Turns, "halt", ending)
+
+
+@pytest.mark.usefixtures("slow")
 def test_stop_ends_the_run_within_a_step(browse: Opener, served: Served) -> None:
     page = browse("sampling")
     page.get_by_label("number input for New tokens, at most").fill("200")
@@ -206,6 +231,7 @@ def write(page: Page, prompt: str) -> None:
     page.locator(".lab-controls textarea").first.fill(prompt)
 
 
+@pytest.mark.usefixtures("slow")
 def test_run_pressed_in_mid_run_ends_the_old_run_and_starts_the_new(browse: Opener, served: Served) -> None:
     page = browse("sampling")
     page.get_by_label("number input for New tokens, at most").fill("200")
@@ -251,7 +277,7 @@ def test_run_then_stop_in_one_breath_stays_stopped(browse: Opener, served: Serve
     write(page, "After the stopped one")
     run(page)  # the server takes them one by one: when this has run, the other is over
     asked_for(page, "After the stopped one")
-    assert page.locator(".lab-viewer").get_attribute("data-running") == "false"
+    expect(page.locator(".lab-viewer")).to_have_attribute("data-running", "false")
 
 
 def test_who_waits_is_told_how_many_are_before(browse: Opener, served: Served) -> None:
@@ -408,6 +434,7 @@ def test_a_very_long_prompt_is_refused_by_its_length(browse: Opener) -> None:
     expect(page.locator(".lab-message")).to_contain_text("150,000 characters; at most 100,000")
 
 
+@pytest.mark.usefixtures("slow")
 def test_closing_the_tab_ends_the_run(browse: Opener, served: Served) -> None:
     page = browse("sampling")
     page.get_by_label("number input for New tokens, at most").fill("200")

@@ -209,7 +209,7 @@ async function paint(reply, outdated) {
     card.querySelector(".lab-figure").setAttribute("aria-label", panel.title + ". " + panel.text);
     return [{ name, panel, card }];
   });
-  details(reply);
+  details(reply, outdated());
   const [seen, rest] = [cards.filter(({ card }) => onScreen(card)), cards.filter(({ card }) => !onScreen(card))];
   for (const each of seen) await picture(each);
   await frame();
@@ -241,9 +241,9 @@ async function picture({ name, panel, card }) {
   rows(card, panel, name);
 }
 
-// What a reply says beside its pictures.
-function details(reply) {
-  if (reply.count !== undefined && reply.count !== state.count) {
+// What a reply says beside its pictures; how many steps there were at an older wish no longer counts.
+function details(reply, outdated) {
+  if (!outdated && reply.count !== undefined && reply.count !== state.count) {
     state.count = reply.count;
     state.step = Math.min(state.step, state.count - 1);
     player();
