@@ -334,7 +334,7 @@ def test_the_token_drawn_is_always_listed() -> None:
 @pytest.mark.parametrize(
     ("prob", "told"),
     [
-        *((0.0, "0"), (1e-9, "< 0.0001"), (0.0016, "0.0016"), (0.09, "0.09"), (0.0996, "0.10"), (0.314, "0.31")),
+        *((0.0, "0"), (1e-9, "1.0×10⁻⁹"), (0.0016, "0.0016"), (0.09, "0.09"), (0.0996, "0.10"), (0.314, "0.31")),
         *((0.9951, "0.995"), (0.99999, "> 0.999"), (1.0, "1")),
     ],
 )
@@ -349,7 +349,7 @@ def test_the_line_counts_tokens_after_each_pass() -> None:
     figure = spec_progress.progress(made.SKETCH, CARD, 3)
     plain, drafted = (t for t in figure["data"] if t.get("mode") == "lines")
     assert drafted["y"][:4] == [0, 5, 7, 11] and drafted["x"][:4] == [0, 1, 2, 3]
-    assert plain["y"][:2] == [0, 3] and {"11 with drafts", "3 without"} <= set(labels(figure))
+    assert plain["y"][:2] == [0, 3] and {"11 with drafts", "3 without drafts"} <= set(labels(figure))
     caption = spec_progress.progress_caption(made.SKETCH, CARD)
     assert caption["title"] == "3.67 tokens per target pass"
     assert "take 11 passes of the target: 8 more" in caption["text"]

@@ -181,21 +181,21 @@ def test_slow_passes_leave_fewer_tokens(asked: int, milliseconds: float, tokens:
 
 
 def test_the_time_it_takes_is_told_by_the_pace_of_the_run_or_not_at_all(lab: Lab) -> None:
-    """By a race: 16 texts of 40 tokens at .3 + .2 s, and 60 passes timed at .1 s. By passes of .5 s: 16 x 16 tokens."""
+    """By a race: 32 texts of 18 tokens at .3 + .2 s, and 60 passes timed at .1 s. By passes of .5 s: 32 x 16 tokens."""
     run = as_neural(run_of(lab))
     run.header = replace(run.header, settings={**run.header.settings, "max_new_tokens": 40})
     assert "min" not in shown(lab, run, "sweep")["text"].split()
     plain, drafts = (Clocked((1, 40), (1.0, 40 * each), 0.2, 0.0, 0.1, 0.0, (40 * each,)) for each in (0.3, 0.2))
     counts = Counts(40, 2, 0, 0, 0, 0)
     run.measured["race"] = Race("ngram", 2, None, plain, drafts, counts, (), True)
-    assert speculative_sweep.duration(lab, run) == pytest.approx(16 * 18 * 0.5 + 60 * 0.1)
-    assert shown(lab, run, "sweep")["text"].endswith(EN("sweep.takes", minutes=3))
+    assert speculative_sweep.duration(lab, run) == pytest.approx(32 * 18 * 0.5 + 60 * 0.1)
+    assert shown(lab, run, "sweep")["text"].endswith(EN("sweep.takes", minutes=5))
     run.measured.clear()
     one = (ForwardTime(1, 500.0),)
     lab.times["someone/model"] = ForwardTimes(run.header.model, "a test", 2, 100, 1000, 1e9, one, one)
-    assert speculative_sweep.duration(lab, run) == pytest.approx(16 * 16 * 2 * 0.5)
+    assert speculative_sweep.duration(lab, run) == pytest.approx(32 * 16 * 2 * 0.5)
     assert "at most 16 new" in shown(lab, run, "sweep")["text"]
-    assert shown(lab, run, "sweep")["text"].endswith(EN("sweep.takes", minutes=5))
+    assert shown(lab, run, "sweep")["text"].endswith(EN("sweep.takes", minutes=9))
 
 
 # --- the drafters ----------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -98,7 +99,9 @@ def told(value: float, *others: float | None) -> str:
     """The number with as many digits as tell it from those beside it."""
     known = [other for other in others if other is not None]
     digits = apart(value, *known)
-    return f"{value:.{digits}f}" if digits > 2 else chance(value).replace("< ", "<").replace("> ", ">")
+    if 0.9995 <= value < 1 - 1e-12:
+        digits = max(digits, math.ceil(-math.log10(1 - value)))  # else it reads as 1
+    return f"{value:.{digits}f}" if digits > 2 and value >= 1e-5 else chance(value)
 
 
 def _draw(

@@ -11,6 +11,10 @@ from visualizations.figures.words import Caption, caption
 __all__ = ["digits", "ms", "race_caption", "times"]
 
 
+WITHIN = 0.05
+"""One race alone does not tell a smaller difference than this from chance."""
+
+
 def times(ratio: float) -> str:
     """1.12"""
     return decimal(ratio, 2 if ratio < 10 else 1)
@@ -32,9 +36,12 @@ def race_caption(race: Race, at: int, view: View) -> Caption:
 
 
 def _title(race: Race, view: View) -> str:
+    """The finding; no winner where the repeats disagree, or where one race alone is too close to tell."""
     ratio = times(race.speedup)
     if ratio == times(1):
         return view.text("race.equal")
+    if _disagree(race) or (len(race.speedups) == 1 and abs(race.speedup - 1) < WITHIN):
+        return view.text("race.close", ratio=ratio)
     return view.text("race.faster" if race.speedup > 1 else "race.slower", ratio=ratio)
 
 
@@ -62,4 +69,9 @@ def _spread(race: Race, view: View) -> list[str]:
     """How much the repeats differ."""
     low, high = min(race.speedups), max(race.speedups)
     said = [view.text("race.spread", repeats=number(len(race.speedups)), low=times(low), high=times(high))]
-    return [*said, view.text("race.unsure")] if low < 1 < high else said
+    return [*said, view.text("race.unsure")] if _disagree(race) else said
+
+
+def _disagree(race: Race) -> bool:
+    """Whether drafts won some repeats and lost others."""
+    return min(race.speedups) < 1 < max(race.speedups)

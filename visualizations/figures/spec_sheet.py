@@ -33,14 +33,16 @@ THICK, PAIR, ROW = 10, 34, 24
 HEAD = 26
 """Room of a heading, px."""
 MONO_EM = 0.61
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def chance(prob: float) -> str:
-    """0.31, 0.0016, 0.996: two significant digits or two decimals, and never 1 or 0 for what is neither."""
+    """0.31, 0.0016, 3.1×10⁻⁵, 0.996: two significant digits or two decimals; never 1 or 0 for what is neither."""
     if prob <= 0:
         return "0"
     if prob < 0.0001:
-        return "< 0.0001"
+        digits, power = f"{prob:.1e}".split("e-")
+        return f"{digits}×10⁻{str(int(power)).translate(RAISED)}"
     if prob >= 1 - 1e-12:
         return "1"
     if prob >= 0.9995:
@@ -51,9 +53,9 @@ def chance(prob: float) -> str:
 
 
 def says(name: str, prob: float) -> str:
-    """`p = 0.31`, `q < 0.0001`."""
+    """`p = 0.31`, `q > 0.999`."""
     told = chance(prob)
-    return f"{name} {told}" if told[0] in "<>" else f"{name} = {told}"
+    return f"{name} {told}" if told[0] == ">" else f"{name} = {told}"
 
 
 @dataclass(frozen=True, slots=True)

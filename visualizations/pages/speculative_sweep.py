@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 NAME = "sweep"
 PANEL = Panel(NAME, button="sweep.measure", turn=True)
-SECONDS = 60
+SECONDS = 120
 """So long a sweep may take, roughly."""
 LEAST, MOST = 16, 64
 """New tokens of a text: where the time is short, and where it is not."""
+REPEATS = 2
+"""How often each text is written; the quicker counts, so that one slow moment does not."""
 
 
 def shown(lab: Lab, ask: Ask, text: Text, run: Run) -> dict[str, Any]:
@@ -42,6 +44,8 @@ def shown(lab: Lab, ask: Ask, text: Text, run: Run) -> dict[str, Any]:
         key = "sweep.measured" if NAME in run.measured else "sweep.recorded"
         drafter = spec_align_words.name_of(found.races[0].drafter, text)
         caption["text"] += "\n" + _where(found.target_times, text, key, drafter)
+        if len(found.races[0].plain.totals) == REPEATS:
+            caption["text"] += text("join") + text("sweep.twice")
     return view.panel(dict(caption), spec_sweep.sweep(found, at))
 
 
@@ -58,7 +62,7 @@ def _invitation(lab: Lab, text: Text, run: Run) -> str:
 def duration(lab: Lab, run: Run) -> float | None:
     """Seconds that the button takes, roughly, by the run's race or by the passes timed here; None where neither was.
 
-    Every gamma's text with drafts and without, and before them the passes that are timed.
+    Every gamma's texts with drafts and without, and before them the passes that are timed.
     """
     from decoding.models import timing
 
@@ -71,7 +75,7 @@ def duration(lab: Lab, run: Run) -> float | None:
     else:
         return None
     passes = 0 if times else timing.LEAST_ROUNDS * (len(timing.TOKENS) + len(timing.ROWS))
-    texts = MAX_GAMMA * _tokens(run.header.settings["max_new_tokens"], step)
+    texts = MAX_GAMMA * REPEATS * _tokens(run.header.settings["max_new_tokens"], step)
     return texts * token + (max(timing.SECONDS, passes * step) if passes else 0)
 
 
@@ -93,7 +97,8 @@ def job(lab: Lab, text: Text, run: Run, model: LanguageModel) -> Generator[Told,
     if not run.header.model.is_table:
         target = yield from _timed(lab, text, run, model)
     most = new_tokens(settings.max_new_tokens, target)
-    sweeping_now = sweeping(lab.racers(model, run, max_new_tokens=most), target)
+    repeats = REPEATS if target else 1  # a table has no time worth measuring
+    sweeping_now = sweeping(lab.racers(model, run, max_new_tokens=most), target, repeats=repeats)
     run.measured[NAME] = yield from _named(sweeping_now, text)
 
 
@@ -143,7 +148,7 @@ def new_tokens(asked: int, times: ForwardTimes | None) -> int:
 
 def _tokens(asked: int, step: float) -> int:
     """The same where a plain step takes so many seconds."""
-    return min(asked, max(LEAST, min(MOST, int(SECONDS / step / (2 * MAX_GAMMA)))))
+    return min(asked, max(LEAST, min(MOST, int(SECONDS / step / (2 * MAX_GAMMA * REPEATS)))))
 
 
 def sources() -> list[Any]:

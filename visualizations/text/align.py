@@ -15,7 +15,7 @@ ALIGN: dict[str, tuple[str, str]] = {
     "align.at": ("Drafter {index} of {count}: {drafter} …", "第 {index} 种，共 {count} 种：{drafter}……"),
     # Names of drafters, inside a sentence and in the picture
     "align.name_trained": ("trained draft", "训练出的草稿模型"),
-    "align.name_ngram+trained": ("look-up + trained draft", "查找 + 训练出的草稿模型"),
+    "align.name_ngram+trained": ("look-up + trained draft", "查找 + 训练草稿"),
     "align.name_early": ("early layers", "前几层"),
     "align.name_ngram": ("n-gram look-up", "n 元组查找"),
     "align.name_random": ("random tokens", "随机词元"),

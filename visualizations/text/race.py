@@ -20,6 +20,10 @@ RACE: dict[str, tuple[str, str]] = {
         "这里打草稿不划算：实测只有普通解码 {ratio} 倍的速度",
     ),
     "race.equal": ("As fast with drafts as without, by the clock", "有没有草稿一样快（实测）"),
+    "race.close": (
+        "About as fast with drafts as without: {ratio} times, by the clock",
+        "有没有草稿差不多快：实测是 {ratio} 倍",
+    ),
     "race.button": ("Race them three times", "再比三次"),
     "race.idle": (
         "{model} is a table: a pass is one look-up, so there is no time worth racing for. Run a neural model to see two "
@@ -32,8 +36,8 @@ RACE: dict[str, tuple[str, str]] = {
         "这次运行还没有比过。按下按钮，就从提示词写到这次运行停下的地方，用草稿和不用草稿各写三遍。",
     ),
     "race.running_once": (
-        "Now the same text without drafts, by the clock …",
-        "现在不用草稿再写一次，看看时间……",
+        "Now the same prompt without drafts, by the clock …",
+        "现在同一个提示词不用草稿再写一次，看看时间……",
     ),
     "race.running": ("Racing {repeats} times, in turns …", "轮流比 {repeats} 次……"),
     # Sentences

@@ -18,7 +18,7 @@ SPECULATIVE: dict[str, tuple[str, str]] = {
     "spec.drafter_trained": ("A small model trained for it", "专门训练的小模型"),
     "spec.drafter_ngram+trained": ("Look-up first, then the trained model", "先查已有文本，查不到再用小模型"),
     "spec.drafter_early": ("The target’s own early layers", "目标模型自己的前几层"),
-    "spec.drafter_ngram": ("N-gram look-up in the text so far", "在已有文本里查 n 元组"),
+    "spec.drafter_ngram": ("N-gram look-up in the text", "在已有文本里查 n 元组"),
     "spec.drafter_random": ("Random tokens", "随机词元"),
     "spec.drafter_oracle": ("Oracle: the target itself", "先知：目标模型自己"),
     "model.toy:lecture-draft": ("Toy: a draft of the lecture’s table", "玩具：讲义那张表的草稿"),
@@ -89,7 +89,7 @@ SPECULATIVE: dict[str, tuple[str, str]] = {
         "没有草稿，这 {tokens} 个词元要目标模型算 {tokens} 遍：比这里多 {saved} 遍。",
     ),
     "spec.line_drafts": ("{tokens} with drafts", "有草稿：{tokens}"),
-    "spec.line_plain": ("{tokens} without", "没有草稿：{tokens}"),
+    "spec.line_plain": ("{tokens} without drafts", "没有草稿：{tokens}"),
     "spec.axis_passes": ("passes of the target", "目标模型前向次数"),
     "spec.axis_tokens": ("tokens written", "写出的词元数"),
     "spec.hover_pass": ("after {passes}: {tokens} tokens", "{passes} 次之后：{tokens} 个词元"),
@@ -245,7 +245,7 @@ SPECULATIVE: dict[str, tuple[str, str]] = {
         "按 min(1, p/q) 接受，否则从 norm(max(0, p − q)) 里重抽，就保持目标模型的分布：本页的规则。",
     ),
     "road.chen": (
-        "The same rule, found at the same time, on a target of 70 billion parameters.",
+        "The same rule, found independently, on a target of 70 billion parameters.",
         "同时独立提出同一条规则，用在 700 亿参数的目标模型上。",
     ),
     "road.specinfer": (

@@ -6,9 +6,9 @@ SWEEP: dict[str, tuple[str, str]] = {
     "sweep.measure": ("Try every γ from 1 to 16", "把 γ 从 1 试到 16"),
     "sweep.invite": ("Choosing γ: how many drafts a round?", "选 γ：每轮打多少个草稿？"),
     "sweep.invite_text": (
-        "Not yet measured for this run. The button writes its prompt on with every γ, at most {most} new tokens "
-        "each time, and without drafts in turn, by the clock.",
-        "这次运行还没有测过。按下面的按钮，就用每个 γ 把提示词各续写一遍，每遍最多 {most} 个新词元，并与不打草稿的解码轮流计时。",
+        "Not yet measured for this run. The button writes its prompt on twice with every γ, at most {most} new tokens "
+        "each time, and without drafts in turn, by the clock. The quicker of the two counts.",
+        "这次运行还没有测过。按下面的按钮，就用每个 γ 把提示词各续写两遍，每遍最多 {most} 个新词元，并与不打草稿的解码轮流计时；两遍里取快的那遍。",
     ),
     "sweep.takes": (
         "At this model’s pace that takes about {minutes} min.",
@@ -90,6 +90,7 @@ SWEEP: dict[str, tuple[str, str]] = {
         "Recorded on: {machine}, {cores} cores; {model}, {dtype}, engine {engine}; drafter: {drafter}.",
         "预先测得：{machine}，{cores} 个核；{model}，{dtype}，引擎 {engine}；打草稿的是{drafter}。",
     ),
+    "sweep.twice": ("Each text was written twice; the quicker counts.", "每段文本写两遍，取快的那遍。"),
     # The picture
     "sweep.head_speedup": ("speed-up over plain decoding", "相对普通解码的速度"),
     "sweep.head_speedup_short": ("speed-up", "速度"),
